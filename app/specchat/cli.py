@@ -1,0 +1,208 @@
+"""The commands. Each imports what it needs when it runs, so that `--help` answers at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from specchat import __version__
+
+if TYPE_CHECKING:
+    from specchat.engine.protocol import Load
+    from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+MODEL_OPTIONS = [
+    click.option("--target", metavar="FILE", help="GGUF of the model that answers."),
+    click.option("--draft", metavar="FILE", help="GGUF of a small model that guesses ahead."),
+    click.option("--ctx", type=int, metavar="N", help="Context in tokens."),
+    click.option("--threads", type=int, metavar="N", help="CPU threads; default: physical cores."),
+    click.option(
+        "--gpu-layers",
+        type=int,
+        default=-1,
+        metavar="N",
+        help="Layers on the GPU; default: all.",
+    ),
+]
+SPECULATION_OPTIONS = [
+    click.option(
+        "--drafter",
+        type=click.Choice(["auto", "model", "ngram", "none"]),
+        default="auto",
+        help="Who guesses; auto: the draft model if there is one, else n-gram.",
+    ),
+    click.option(
+        "--draft-length",
+        type=int,
+        default=3,
+        show_default=True,
+        metavar="N",
+        help="Tokens guessed a round; 0 is plain decoding.",
+    ),
+    click.option(
+        "--rule",
+        type=click.Choice(["auto", "greedy", "token"]),
+        default="auto",
+        help="How guesses are kept; all rules are lossless.",
+    ),
+]
+SAMPLING_OPTIONS = [
+    click.option(
+        "--temperature", type=float, default=0.8, show_default=True, help="0 takes the likeliest."
+    ),
+    click.option("--top-k", type=int, default=40, show_default=True, help="0 keeps all."),
+    click.option("--top-p", type=float, default=0.95, show_default=True, help="1 keeps all."),
+    click.option("--min-p", type=float, default=0.05, show_default=True, help="0 keeps all."),
+    click.option("--seed", type=int, metavar="N", help="For the same text again."),
+]
+ANSWER_OPTIONS = [
+    click.option("--system", metavar="TEXT", help="System prompt."),
+    click.option("--max-tokens", type=int, metavar="N", help="Longest answer."),
+]
+
+
+def _options(*groups: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    def apply(command: Command) -> Command:
+        for option in reversed([option for group in groups for option in group]):
+            command = option(command)
+        return command
+
+    return apply
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="specchat", message="%(prog)s %(version)s")
+@_options(MODEL_OPTIONS, SPECULATION_OPTIONS, SAMPLING_OPTIONS, ANSWER_OPTIONS)
+@click.pass_context
+def cli(context: click.Context, /, **options: Any) -> None:
+    """Chat with a model on this machine, and see what speculative decoding is worth.
+
+    Without a model named, the built-in one answers.
+    """
+    if context.invoked_subcommand is not None:
+        _refuse_stray_options(context)
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("The chat needs a terminal. In a pipe use: specchat run")
+    load = _load(options, draft_required=False)
+    sampling, speculation = _sampling(options), _speculation(options)
+
+    from specchat.tui.app import run as run_screen
+
+    sys.exit(
+        run_screen(
+            load, sampling, speculation, system=options["system"], max_tokens=options["max_tokens"]
+        )
+    )
+
+
+@cli.command()
+@click.option("--prompt", metavar="TEXT", help="What to answer; default: standard input.")
+@_options(MODEL_OPTIONS, SPECULATION_OPTIONS, SAMPLING_OPTIONS, ANSWER_OPTIONS)
+@click.option("--stop", multiple=True, metavar="TEXT", help="End before this text; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all figures.")
+def run(**options: Any) -> None:
+    """Answer one prompt on standard output and leave."""
+    from specchat.engine.protocol import Generate, Message
+    from specchat.headless import run as answer
+
+    load = _load(options, draft_required=True)
+    prompt = _prompt(options["prompt"])
+    system = options["system"]
+    conversation = [Message("system", system)] if system else []
+    request = Generate(
+        id=1,
+        conversation=(*conversation, Message("user", prompt)),
+        sampling=_sampling(options),
+        speculation=_speculation(options),
+        max_tokens=options["max_tokens"],
+        stop=options["stop"],
+    )
+    sys.exit(answer(load, request, as_json=options["as_json"]))
+
+
+def main() -> None:
+    """The `specchat` command: errors are sentences, and their exit code is 2."""
+    from specchat.errors import SpecchatError
+
+    try:
+        cli.main(standalone_mode=True)
+    except SpecchatError as error:
+        click.echo(f"{error.title}: {error.message}\n{error.next_step}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output is gone; keep Python from complaining when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _refuse_stray_options(context: click.Context) -> None:
+    for name in context.params:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(f"Put {option} after '{context.invoked_subcommand}'.")
+
+
+def _load(options: dict[str, Any], *, draft_required: bool) -> Load:
+    from specchat.engine.protocol import Load, Pair, Plan
+    from specchat.hub.builtin import built_in_model
+
+    target = options["target"]
+    if target is None:
+        target = str(built_in_model())
+    drafts_with_model = options["drafter"] in ("auto", "model")
+    return Load(
+        pair=Pair(target, options["draft"] if drafts_with_model else None),
+        plan=Plan(
+            n_ctx=options["ctx"],
+            n_threads=options["threads"],
+            n_gpu_layers=options["gpu_layers"],
+            max_draft_length=max(options["draft_length"], 0),
+            draft_required=draft_required,
+        ),
+    )
+
+
+def _sampling(options: dict[str, Any]) -> SamplingSettings:
+    from specchat.speculation.settings import SamplingSettings
+
+    return SamplingSettings(
+        temperature=options["temperature"],
+        top_k=options["top_k"],
+        top_p=options["top_p"],
+        min_p=options["min_p"],
+        seed=options["seed"],
+    )
+
+
+def _speculation(options: dict[str, Any]) -> SpeculationSettings:
+    from specchat.speculation.settings import SpeculationSettings
+
+    return SpeculationSettings(
+        drafter=options["drafter"], draft_length=options["draft_length"], rule=options["rule"]
+    )
+
+
+def _prompt(given: str | None) -> str:
+    from specchat.errors import InvalidSetting
+
+    if given is None and sys.stdin.isatty():
+        raise InvalidSetting(
+            "Tried to answer a prompt.",
+            "None was given.",
+            "Use --prompt TEXT, or pipe text in: echo Hello | specchat run",
+        )
+    prompt = sys.stdin.buffer.read().decode(errors="replace") if given is None else given
+    if not prompt.strip():
+        raise InvalidSetting(
+            "Tried to answer a prompt.", "It is empty.", "Give some text with --prompt."
+        )
+    return prompt

@@ -1,0 +1,133 @@
+"""The parent's handle on the engine's process: commands in, typed events out."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from specchat.engine.protocol import (
+    Command,
+    Event,
+    Failed,
+    Shutdown,
+    decode_event,
+    encode_frame,
+    frame_size,
+)
+from specchat.errors import EngineCrashed
+from specchat.paths import log_folder
+
+ENGINE_COMMAND = (sys.executable, "-m", "specchat.engine")
+LOGS_KEPT = 5
+LOG_LINES_SHOWN = 12
+GRACE_S = 1.0
+"""How long a child that was asked to leave may take."""
+
+
+class EngineClient:
+    """One engine process. It is started by `start` and gone after `close`.
+
+    A child that dies is reported as one `Failed(kind="engine_crashed")`, after which the
+    events end; start a new client to go on.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, log_path: Path) -> None:
+        self._process = process
+        self.log_path = log_path
+        self._closing = False
+
+    @classmethod
+    async def start(cls, command: Sequence[str] = ENGINE_COMMAND) -> "EngineClient":
+        """Start the process; it loads nothing yet.
+
+        Its standard error, and whatever the native library prints, goes to a log file.
+        """
+        log_path = _fresh_log()
+        with log_path.open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                # Ctrl+C in the terminal is for the screen; the engine is told what to do.
+                start_new_session=True,
+            )
+        return cls(process, log_path)
+
+    @property
+    def pid(self) -> int:
+        """The process id of the engine."""
+        return self._process.pid
+
+    async def send(self, command: Command) -> None:
+        """Send a command. To a process that is gone it is lost; the events tell of its end."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._process.stdin.write(encode_frame(command))
+            await self._process.stdin.drain()
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Every event in order, until the process ends."""
+        assert self._process.stdout is not None
+        stdout = self._process.stdout
+        try:
+            while True:
+                header = await stdout.readexactly(4)
+                yield decode_event(await stdout.readexactly(frame_size(header)))
+        except (asyncio.IncompleteReadError, ConnectionResetError):
+            pass
+        code = await self._process.wait()
+        if not self._closing:
+            yield self._crash(code)
+
+    async def close(self) -> None:
+        """End the process, whatever it is doing; its memory is free afterwards."""
+        self._closing = True
+        if self._process.returncode is None:
+            await self.send(Shutdown())
+            try:
+                await asyncio.wait_for(self._process.wait(), GRACE_S)
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.kill()
+                await self._process.wait()
+
+    def _crash(self, code: int) -> Failed:
+        if code < 0:
+            happened = f"Its process was ended by {signal.Signals(-code).name}."
+        else:
+            happened = f"Its process left with code {code}."
+        error = EngineCrashed(
+            "The engine was at work.",
+            happened,
+            f"Start it again; if it happens again, use a smaller context or no draft. "
+            f"The log is {self.log_path}.",
+        )
+        event = Failed.from_error(error)
+        lines = self.log_path.read_text(errors="replace").splitlines() if self._has_log() else []
+        return Failed(
+            kind=event.kind,
+            title=event.title,
+            message=event.message,
+            help=event.help,
+            exit_code=event.exit_code,
+            log=tuple(lines[-LOG_LINES_SHOWN:]),
+        )
+
+    def _has_log(self) -> bool:
+        return self.log_path.is_file()
+
+
+def _fresh_log() -> Path:
+    """A log file for one engine; of the older ones the newest few stay."""
+    folder = log_folder()
+    old = sorted(folder.glob("engine-*.log"), key=lambda path: path.stat().st_mtime)
+    for path in old[: -LOGS_KEPT + 1]:
+        path.unlink(missing_ok=True)
+    number = 0
+    while (path := folder / f"engine-{os.getpid()}-{number}.log").exists():
+        number += 1
+    return path

@@ -1,0 +1,288 @@
+"""What the screen and the engine's process say to each other.
+
+A frame is a length (4 bytes, big-endian) and that many bytes of MessagePack: one tagged struct.
+Commands go down, events come up. Every `Round` carries running totals, so a reader keeps no books.
+"""
+
+from typing import Literal, Protocol
+
+import msgspec
+
+from specchat.errors import SpecchatError
+from specchat.speculation.metrics import Figures
+from specchat.speculation.settings import (
+    MAX_DRAFT_LENGTH,
+    Rule,
+    SamplingSettings,
+    SpeculationSettings,
+    require_setting,
+)
+
+MAX_FRAME_BYTES = 256 * 1024 * 1024
+"""A longer frame is taken for garbage."""
+
+Role = Literal["system", "user", "assistant"]
+ModelRole = Literal["target", "draft"]
+DrafterName = Literal["model", "ngram", "none"]
+FinishReason = Literal["stop", "length", "cancelled"]
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """The files to load."""
+
+    target: str
+    draft: str | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How to load them. None leaves the choice to the engine."""
+
+    n_ctx: int | None = None
+    n_threads: int | None = None
+    n_gpu_layers: int = -1
+    """-1 puts every layer on the GPU, when there is one."""
+    max_draft_length: int = 16
+    draft_required: bool = False
+    """Refuse to load when the draft cannot be used, instead of going on without it."""
+
+    def __post_init__(self) -> None:
+        require_setting(self.n_ctx is None or self.n_ctx > 0, "context", self.n_ctx, "1 or more")
+        require_setting(
+            self.n_threads is None or self.n_threads > 0, "threads", self.n_threads, "1 or more"
+        )
+        require_setting(
+            self.n_gpu_layers >= -1, "GPU layers", self.n_gpu_layers, "-1 (all), 0 or more"
+        )
+        require_setting(
+            0 <= self.max_draft_length <= MAX_DRAFT_LENGTH,
+            "longest draft",
+            self.max_draft_length,
+            f"from 0 to {MAX_DRAFT_LENGTH}",
+        )
+
+
+class Load(msgspec.Struct, frozen=True, tag=True):
+    """Load a pair, in place of the one that is loaded."""
+
+    pair: Pair
+    plan: Plan = Plan()
+
+
+class Generate(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Answer a conversation."""
+
+    id: int
+    """Chosen by the sender, growing; the events of this answer carry it."""
+    conversation: tuple[Message, ...]
+    sampling: SamplingSettings = SamplingSettings()
+    speculation: SpeculationSettings = SpeculationSettings()
+    max_tokens: int | None = None
+    """None: until the model ends or the context is full."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the answer; they are not part of it."""
+
+    def __post_init__(self) -> None:
+        require_setting(
+            self.max_tokens is None or self.max_tokens > 0,
+            "longest answer",
+            self.max_tokens,
+            "1 token or more",
+        )
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True):
+    """End this answer now and keep what came. An answer that has ended is not touched."""
+
+    id: int
+
+
+class Shutdown(msgspec.Struct, frozen=True, tag=True):
+    """Leave the process at once."""
+
+
+class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a loaded model says of itself."""
+
+    path: str
+    name: str
+    description: str
+    """llama.cpp's words: architecture, size, quantisation."""
+    architecture: str
+    size_bytes: int
+    n_parameters: int
+    n_ctx_train: int
+
+
+class EngineFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Which code answers."""
+
+    specchat: str
+    llama_cpp_python: str
+    llama_cpp: str
+    backend: str
+    """Names of the compute devices, comma separated, such as `CPU` or `CUDA0, CPU`."""
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """Something the person should know that stops nothing."""
+
+    kind: str
+    title: str
+    message: str
+    help: str
+
+
+class LoadProgress(msgspec.Struct, frozen=True, tag=True):
+    """Loading goes on."""
+
+    role: ModelRole
+    fraction: float
+
+
+class Loaded(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """The pair can answer."""
+
+    target: ModelFacts
+    draft: ModelFacts | None
+    n_ctx: int
+    n_threads: int
+    drafter: DrafterName
+    """What `auto` means for this pair."""
+    engine: EngineFacts
+    notices: tuple[Notice, ...] = ()
+    load_s: float
+
+
+class PromptProgress(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Prefill goes on: `done` of `total` new prompt tokens; `reused` were in the cache already."""
+
+    id: int
+    done: int
+    total: int
+    reused: int
+
+
+class Round(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """One verification round."""
+
+    id: int
+    text: str
+    """New text that is certain: whole characters, no part of a stop string."""
+    tokens: tuple[int, ...]
+    drafted: int
+    accepted: int
+    reason: str
+    """How far the controller drafted and why, in words."""
+    n_past: int
+    """Tokens in the target's context now."""
+    figures: Figures
+
+
+class Finished(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """The answer has ended; its whole text and tokens, and the last totals."""
+
+    id: int
+    finish_reason: FinishReason
+    text: str
+    tail: str
+    """The end of `text` that no `Round` has carried."""
+    tokens: tuple[int, ...]
+    n_past: int
+    seed: int
+    rule: Rule
+    drafter: DrafterName
+    draft_length: int
+    figures: Figures
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Something did not work. The engine goes on, unless `kind` is `engine_crashed`."""
+
+    kind: str
+    title: str
+    message: str
+    help: str
+    exit_code: int = 2
+    id: int | None = None
+    """The answer that failed, if it was one."""
+    log: tuple[str, ...] = ()
+    """The last lines of the engine's log, after a crash."""
+
+    @classmethod
+    def from_error(cls, error: SpecchatError, id: int | None = None) -> "Failed":
+        """The event that carries this error to the screen."""
+        return cls(
+            kind=error.kind,
+            title=error.title,
+            message=error.message,
+            help=error.next_step,
+            exit_code=error.exit_code,
+            id=id,
+        )
+
+
+Command = Load | Generate | Stop | Shutdown
+Event = LoadProgress | Loaded | PromptProgress | Round | Finished | Failed
+
+_encoder = msgspec.msgpack.Encoder()
+_commands: msgspec.msgpack.Decoder[Command] = msgspec.msgpack.Decoder(Command)
+_events: msgspec.msgpack.Decoder[Event] = msgspec.msgpack.Decoder(Event)
+
+
+def encode_frame(message: Command | Event) -> bytes:
+    """A whole frame, ready to be written."""
+    body = _encoder.encode(message)
+    return len(body).to_bytes(4, "big") + body
+
+
+def decode_command(body: bytes) -> Command:
+    """The command in a frame's body.
+
+    Raises:
+        msgspec.DecodeError: the bytes are no command.
+    """
+    return _commands.decode(body)
+
+
+def decode_event(body: bytes) -> Event:
+    """The event in a frame's body.
+
+    Raises:
+        msgspec.DecodeError: the bytes are no event.
+    """
+    return _events.decode(body)
+
+
+class ByteReader(Protocol):
+    """A blocking stream of bytes; `read(n)` gives fewer only at its end."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def read_frame(stream: ByteReader) -> bytes | None:
+    """The body of the next frame, or None at the end of the stream."""
+    header = stream.read(4)
+    if len(header) < 4:
+        return None
+    size = frame_size(header)
+    body = stream.read(size)
+    return body if len(body) == size else None
+
+
+def frame_size(header: bytes) -> int:
+    """The length a frame's header promises.
+
+    Raises:
+        ValueError: longer than any frame of ours.
+    """
+    size = int.from_bytes(header, "big")
+    if size > MAX_FRAME_BYTES:
+        raise ValueError(f"frame of {size} bytes")
+    return size

@@ -1,0 +1,278 @@
+"""A loaded pair: models, contexts, drafters, and the answers they give."""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import specchat
+from specchat.chat.template import ChatTemplate
+from specchat.engine.answer import Answer, Emit
+from specchat.engine.prompt import prompt_tokens
+from specchat.engine.protocol import (
+    DrafterName,
+    EngineFacts,
+    Finished,
+    Generate,
+    Load,
+    Loaded,
+    LoadProgress,
+    ModelFacts,
+    ModelRole,
+    Notice,
+)
+from specchat.errors import DraftMismatch, InvalidSetting, SpecchatError
+from specchat.llama.context import Context, Outputs, default_threads
+from specchat.llama.library import AbortFlag, Library
+from specchat.llama.model import Model
+from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
+from specchat.speculation.decoder import Decoder
+from specchat.speculation.drafters.base import Drafter
+from specchat.speculation.drafters.model import ModelDrafter
+from specchat.speculation.drafters.ngram import NgramDrafter
+from specchat.speculation.settings import DrafterChoice
+
+DEFAULT_N_CTX = 8192
+"""Context when none is asked for; less where the model was trained for less."""
+PROGRESS_STEP = 0.01
+"""Smallest loaded fraction that is reported."""
+
+
+@dataclass
+class DraftModel:
+    """A draft model that fits its target."""
+
+    model: Model
+    drafter: ModelDrafter
+
+
+class Session:
+    """A target, perhaps a draft, and their caches. `close` frees all of it.
+
+    Raises:
+        SpecchatError: the target cannot be used, or a required draft cannot.
+    """
+
+    def __init__(self, library: Library, load: Load, abort: AbortFlag, emit: Emit) -> None:
+        started = perf_counter()
+        self._library = library
+        self._abort = abort
+        self._plan = plan = load.plan
+        self._notices: list[Notice] = []
+        self._n_threads = plan.n_threads or default_threads()
+        self._target = self._load_model(load.pair.target, "target", emit)
+        self._context: Context | None = None
+        self._draft: DraftModel | None = None
+        try:
+            self._context = self._make_context(self._target, 1 + plan.max_draft_length)
+            _warm_up(self._context)
+            if load.pair.draft is not None:
+                self._draft = self._load_draft(load.pair.draft, emit)
+        except BaseException:
+            self.close()
+            raise
+        vocabulary = self._target.vocabulary
+        self._template = ChatTemplate(
+            self._target.chat_template,
+            bos=vocabulary.written(vocabulary.bos),
+            eos=vocabulary.written(vocabulary.eos),
+        )
+        self._ngram = NgramDrafter()
+        if not self._context.can_step_back:
+            self._notices.append(_cannot_step_back(self._target))
+        if self._target.chat_template is None:
+            self._notices.append(_no_template(self._target))
+        self._load_s = perf_counter() - started
+
+    @property
+    def loaded(self) -> Loaded:
+        """What was loaded, in words."""
+        assert self._context is not None
+        return Loaded(
+            target=_model_facts(self._target),
+            draft=_model_facts(self._draft.model) if self._draft else None,
+            n_ctx=self._context.n_ctx,
+            n_threads=self._n_threads,
+            drafter=self._drafter_name("auto"),
+            engine=EngineFacts(
+                specchat=specchat.__version__,
+                llama_cpp_python=self._library.python_version,
+                llama_cpp=self._library.version,
+                backend=", ".join(self._library.device_names),
+            ),
+            notices=tuple(self._notices),
+            load_s=self._load_s,
+        )
+
+    def answer(self, request: Generate, emit: Emit) -> Finished:
+        """Write the answer, with events on the way.
+
+        Raises:
+            SpecchatError: the request cannot be carried out.
+        """
+        assert self._context is not None
+        name = self._drafter_name(request.speculation.drafter)
+        length = min(request.speculation.draft_length, self._plan.max_draft_length)
+        vocabulary = self._target.vocabulary
+        answer = Answer(
+            request,
+            prompt=prompt_tokens(vocabulary, self._template, request.conversation),
+            decoder=Decoder(self._context, self._drafter(name)),
+            drafter=name,
+            draft_length=0 if name == "none" else length,
+        )
+        return answer.run(emit)
+
+    def close(self) -> None:
+        """Free contexts, then models."""
+        if self._draft is not None:
+            self._draft.drafter.close()
+            self._draft.model.close()
+        if self._context is not None:
+            self._context.close()
+        self._target.close()
+
+    def _load_model(self, path: str, role: ModelRole, emit: Emit) -> Model:
+        last = -1.0
+
+        def progress(fraction: float) -> bool:
+            nonlocal last
+            if fraction - last >= PROGRESS_STEP or fraction == 1.0:
+                last = fraction
+                emit(LoadProgress(role=role, fraction=fraction))
+            return True
+
+        return Model(self._library, path, n_gpu_layers=self._plan.n_gpu_layers, progress=progress)
+
+    def _make_context(self, model: Model, n_outputs: int) -> Context:
+        n_ctx = self._plan.n_ctx or min(DEFAULT_N_CTX, self._target.n_ctx_train or DEFAULT_N_CTX)
+        if n_ctx > self._target.n_ctx_train > 0 and model is self._target:
+            self._notices.append(_beyond_training(model, n_ctx))
+        return Context(
+            model, n_ctx=n_ctx, n_outputs=n_outputs, n_threads=self._n_threads, abort=self._abort
+        )
+
+    def _load_draft(self, path: str, emit: Emit) -> DraftModel | None:
+        """The draft, or None and a notice where the chat can do without it."""
+        model: Model | None = None
+        try:
+            model = self._load_model(path, "draft", emit)
+            _require_match(self._target, model)
+            context = self._make_context(model, 1)
+        except SpecchatError as error:
+            if model is not None:
+                model.close()
+            if self._plan.draft_required:
+                raise
+            self._notices.append(_without_draft(error))
+            return None
+        _warm_up(context)
+        return DraftModel(model, ModelDrafter(context, self._target.vocabulary.n_tokens))
+
+    def _drafter_name(self, choice: DrafterChoice) -> DrafterName:
+        """What a choice comes down to with what is loaded.
+
+        Raises:
+            InvalidSetting: the draft model was asked for and none is loaded.
+        """
+        assert self._context is not None
+        if not self._context.can_step_back:
+            return "none"
+        if choice == "auto":
+            return "model" if self._draft is not None else "ngram"
+        if choice == "model" and self._draft is None:
+            raise InvalidSetting(
+                "Tried to draft with a model.",
+                "No draft model is loaded.",
+                "Name one with --draft, or use --drafter ngram.",
+            )
+        return choice
+
+    def _drafter(self, name: DrafterName) -> Drafter | None:
+        if name == "model":
+            assert self._draft is not None
+            return self._draft.drafter
+        return self._ngram if name == "ngram" else None
+
+
+def _warm_up(context: Context) -> None:
+    """One decode, so that the first answer does not pay for reading the weights from disk."""
+    context.decode([max(0, context.model.vocabulary.bos)], Outputs.LAST)
+    context.rollback(0)
+
+
+def _require_match(target: Model, draft: Model) -> None:
+    """Refuse a draft whose guesses the target could not use."""
+    tried = f"Tried to draft with {draft.path.name} for {target.path.name}."
+    if draft.is_recurrent:
+        raise DraftMismatch(
+            tried,
+            f"Its architecture, {draft.architecture}, keeps a state that cannot step back.",
+            "Choose a draft with a plain KV cache.",
+        )
+    difference = vocabulary_difference(_vocabulary_facts(target), _vocabulary_facts(draft))
+    if difference is not None:
+        raise DraftMismatch(
+            tried,
+            difference,
+            "Choose a draft of the same family, or leave --draft out to draft by n-grams.",
+        )
+
+
+def _vocabulary_facts(model: Model) -> VocabularyFacts:
+    vocabulary = model.vocabulary
+    return VocabularyFacts(
+        kind=vocabulary.kind,
+        adds_bos=vocabulary.adds_bos,
+        bos=vocabulary.bos,
+        adds_eos=vocabulary.adds_eos,
+        eos=vocabulary.eos,
+        texts=vocabulary.texts(range(vocabulary.n_tokens)),
+    )
+
+
+def _model_facts(model: Model) -> ModelFacts:
+    return ModelFacts(
+        path=str(model.path),
+        name=model.name,
+        description=model.description,
+        architecture=model.architecture,
+        size_bytes=model.size_bytes,
+        n_parameters=model.n_parameters,
+        n_ctx_train=model.n_ctx_train,
+    )
+
+
+def _without_draft(error: SpecchatError) -> Notice:
+    return Notice(
+        kind=error.kind,
+        title="Going on without the draft model",
+        message=f"{error.message} Guesses come from the conversation itself (n-gram).",
+        help=error.next_step,
+    )
+
+
+def _cannot_step_back(model: Model) -> Notice:
+    return Notice(
+        kind="plain_decoding",
+        title="Plain decoding",
+        message=f"{model.name} keeps a state that cannot step back, so nothing is drafted.",
+        help="Speculation needs a target with a plain KV cache.",
+    )
+
+
+def _no_template(model: Model) -> Notice:
+    return Notice(
+        kind="no_template",
+        title="No chat template",
+        message=f"{model.name} has no chat template; it writes on from your text.",
+        help="For a chat choose an instruct version of the model.",
+    )
+
+
+def _beyond_training(model: Model, n_ctx: int) -> Notice:
+    return Notice(
+        kind="beyond_training",
+        title="A context beyond training",
+        message=f"{model.name} was trained for {model.n_ctx_train:,} tokens; {n_ctx:,} were asked "
+        "for. Text may fall apart further on.",
+        help=f"Use --ctx {model.n_ctx_train} or less.",
+    )

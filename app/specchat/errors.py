@@ -1,0 +1,116 @@
+"""Everything that can go wrong for a person, said as: tried, happened, do next."""
+
+from typing import ClassVar
+
+
+class SpecchatError(Exception):
+    """A refusal that a person reads.
+
+    Args:
+        tried: what specchat was asked to do, as a sentence.
+        happened: what stood in the way, as a sentence.
+        next_step: what the person can do about it, as a sentence.
+    """
+
+    kind: ClassVar[str] = "internal"
+    """Stable key of the help card, also sent over the wire."""
+    title: ClassVar[str] = "Something went wrong"
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, tried: str, happened: str, next_step: str) -> None:
+        super().__init__(f"{tried} {happened} {next_step}")
+        self.tried = tried
+        self.happened = happened
+        self.next_step = next_step
+
+    @property
+    def message(self) -> str:
+        """What was tried and what happened."""
+        return f"{self.tried} {self.happened}"
+
+
+class InvalidSetting(SpecchatError):
+    """A number or a combination of settings that makes no sense."""
+
+    kind = "invalid_setting"
+    title = "That setting does not work"
+
+
+class NoModel(SpecchatError):
+    """No model was named and none was found."""
+
+    kind = "no_model"
+    title = "No model yet"
+
+
+class ModelNotFound(SpecchatError):
+    """The path is missing, a directory or not readable."""
+
+    kind = "model_not_found"
+    title = "Model file not found"
+
+
+class NotAModel(SpecchatError):
+    """The file is no GGUF, or is cut short or damaged."""
+
+    kind = "not_a_model"
+    title = "Not a usable GGUF file"
+
+
+class UnsupportedModel(SpecchatError):
+    """A sound GGUF that this build of llama.cpp cannot run."""
+
+    kind = "unsupported_model"
+    title = "Unsupported model"
+
+
+class DraftMismatch(SpecchatError):
+    """The draft does not speak the target's vocabulary."""
+
+    kind = "draft_mismatch"
+    title = "This draft does not match"
+
+
+class ContextTooLarge(SpecchatError):
+    """The context does not fit into memory."""
+
+    kind = "context_too_large"
+    title = "The context does not fit"
+
+
+class PromptTooLong(SpecchatError):
+    """The conversation is longer than the context."""
+
+    kind = "prompt_too_long"
+    title = "The conversation is too long"
+
+
+class TemplateProblem(SpecchatError):
+    """The model's chat template cannot render this conversation."""
+
+    kind = "template_problem"
+    title = "The chat template failed"
+
+
+class LibraryProblem(SpecchatError):
+    """llama-cpp-python is missing or is not the version that specchat knows."""
+
+    kind = "library_problem"
+    title = "llama.cpp cannot be used"
+    exit_code = 1
+
+
+class DecodeFailed(SpecchatError):
+    """llama.cpp refused or failed a decode call."""
+
+    kind = "decode_failed"
+    title = "llama.cpp failed"
+    exit_code = 1
+
+
+class EngineCrashed(SpecchatError):
+    """The engine's process ended without being asked to."""
+
+    kind = "engine_crashed"
+    title = "The engine stopped"
+    exit_code = 1

@@ -1,0 +1,196 @@
+"""One prompt in, one answer out, no screen."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+
+import msgspec
+
+from specchat.engine.client import EngineClient
+from specchat.engine.protocol import (
+    DrafterName,
+    EngineFacts,
+    Event,
+    Failed,
+    Finished,
+    FinishReason,
+    Generate,
+    Load,
+    Loaded,
+    Round,
+    Stop,
+)
+from specchat.speculation.settings import Rule
+
+CANCELLED_EXIT_CODE = 130
+
+
+class RunReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What `specchat run --json` prints. The figures are defined in docs/numbers.md."""
+
+    text: str
+    tokens: tuple[int, ...]
+    finish_reason: FinishReason
+    prompt_tokens: int
+    reused_tokens: int
+    emitted: int
+    rounds: int
+    drafted: int
+    tested: int
+    accepted: int
+    acceptance: float | None
+    tokens_per_round: float | None
+    accepted_histogram: tuple[int, ...]
+    time_to_first_token_s: float | None
+    decode_s: float
+    tokens_per_second: float | None
+    draft_s: float
+    verify_s: float
+    overhead_s: float
+    rule: Rule
+    drafter: DrafterName
+    draft_length: int
+    seed: int
+    target: str
+    draft: str | None
+    engine: EngineFacts
+
+    @classmethod
+    def of(cls, loaded: Loaded, finished: Finished) -> "RunReport":
+        """The report of a finished answer."""
+        figures = finished.figures
+        return cls(
+            text=finished.text,
+            tokens=finished.tokens,
+            finish_reason=finished.finish_reason,
+            prompt_tokens=figures.prompt_tokens,
+            reused_tokens=figures.reused_tokens,
+            emitted=figures.emitted,
+            rounds=figures.rounds,
+            drafted=figures.drafted,
+            tested=figures.tested,
+            accepted=figures.accepted,
+            acceptance=figures.acceptance,
+            tokens_per_round=figures.tokens_per_round,
+            accepted_histogram=figures.accepted_histogram,
+            time_to_first_token_s=figures.time_to_first_token_s,
+            decode_s=figures.decode_s,
+            tokens_per_second=figures.tokens_per_second,
+            draft_s=figures.draft_s,
+            verify_s=figures.verify_s,
+            overhead_s=figures.overhead_s,
+            rule=finished.rule,
+            drafter=finished.drafter,
+            draft_length=finished.draft_length,
+            seed=finished.seed,
+            target=loaded.target.path,
+            draft=loaded.draft.path if loaded.draft else None,
+            engine=loaded.engine,
+        )
+
+
+def report_schema() -> bytes:
+    """The JSON Schema of `RunReport`, as published in docs/run.schema.json."""
+    return msgspec.json.format(msgspec.json.encode(msgspec.json.schema(RunReport)), indent=2)
+
+
+def run(load: Load, request: Generate, *, as_json: bool) -> int:
+    """Answer on standard output, figures on standard error; returns the exit code."""
+    return asyncio.run(_run(load, request, as_json=as_json))
+
+
+async def _run(load: Load, request: Generate, *, as_json: bool) -> int:
+    client = await EngineClient.start()
+    printer = Printer(as_json=as_json, live=sys.stdout.isatty() and not as_json)
+    _on_interrupt(client, request.id, printer)
+    try:
+        await client.send(load)
+        await client.send(request)
+        async for event in client.events():
+            exit_code = printer.show(event)
+            if exit_code is not None:
+                return exit_code
+        return 1
+    except asyncio.CancelledError:  # interrupted while there was nothing to keep
+        return CANCELLED_EXIT_CODE
+    finally:
+        await client.close()
+
+
+def _on_interrupt(client: EngineClient, id: int, printer: "Printer") -> None:
+    """Ctrl+C ends the answer and keeps what came; before there is one, or again, it ends all."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    sent: list[asyncio.Task[None]] = []
+
+    def interrupt() -> None:
+        if printer.loaded is not None and not sent:
+            sent.append(loop.create_task(client.send(Stop(id))))
+        elif task is not None:
+            task.cancel()
+
+    with contextlib.suppress(NotImplementedError):  # Windows: Ctrl+C cancels the task
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+
+
+class Printer:
+    """Shows events: the answer on standard output, all else on standard error.
+
+    Args:
+        as_json: print one JSON object instead of the text.
+        live: print text as it comes.
+    """
+
+    def __init__(self, *, as_json: bool, live: bool) -> None:
+        self.loaded: Loaded | None = None
+        self._as_json = as_json
+        self._live = live
+
+    def show(self, event: Event) -> int | None:
+        """The exit code once the event is the last one."""
+        match event:
+            case Loaded():
+                self.loaded = event
+                for notice in event.notices:
+                    _say(f"{notice.title}: {notice.message} {notice.help}")
+            case Round(text=text) if self._live:
+                print(text, end="", flush=True)
+            case Finished():
+                self._finish(event)
+                return CANCELLED_EXIT_CODE if event.finish_reason == "cancelled" else 0
+            case Failed():
+                _say(f"{event.title}: {event.message}\n{event.help}", *event.log)
+                return event.exit_code
+            case _:
+                pass
+        return None
+
+    def _finish(self, finished: Finished) -> None:
+        assert self.loaded is not None
+        if self._as_json:
+            report = msgspec.json.encode(RunReport.of(self.loaded, finished))
+            print(report.decode(), flush=True)
+        else:
+            print(finished.tail if self._live else finished.text, flush=True)
+            _say(figures_line(finished))
+
+
+def figures_line(finished: Finished) -> str:
+    """The figures of an answer in one line."""
+    figures = finished.figures
+    parts = []
+    if figures.acceptance is not None:
+        parts.append(f"{figures.acceptance:.0%} accepted")
+    if figures.tokens_per_round is not None:
+        parts.append(f"{figures.tokens_per_round:.2f} tokens a round")
+    if figures.tokens_per_second is not None:
+        parts.append(f"{figures.tokens_per_second:.1f} tok/s")
+    if figures.time_to_first_token_s is not None:
+        parts.append(f"{figures.time_to_first_token_s:.2f} s to first")
+    parts.append(f"{figures.emitted} tokens")
+    parts.append(f"drafter {finished.drafter}, length {finished.draft_length}, {finished.rule}")
+    return " · ".join(parts)
+
+
+def _say(*lines: str) -> None:
+    print(*lines, sep="\n", file=sys.stderr, flush=True)

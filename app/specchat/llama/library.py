@@ -1,0 +1,178 @@
+"""llama.cpp as a library: found, checked, quiet.
+
+llama-cpp-python is imported when `open_library` is called, never at import time, because two
+environment variables have to be set first.
+"""
+
+import ctypes
+import functools
+import importlib
+import importlib.metadata
+import os
+import sys
+from collections import deque
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, TextIO
+
+from specchat.errors import LibraryProblem
+
+LEVEL_WARNING = 3
+LEVEL_ERROR = 4
+LEVEL_CONTINUE = 5
+"""`enum ggml_log_level` of the pinned version (ggml.h); llama-cpp-python's own table is older."""
+
+KNOWN_DEFAULTS = {"n_ctx": 512, "n_batch": 2048, "n_ubatch": 512, "n_seq_max": 1, "n_rs_seq": 0}
+"""What `llama_context_default_params` of the pinned version answers."""
+
+
+class LogRing:
+    """The last lines that llama.cpp logged. Appending is safe from any thread."""
+
+    def __init__(self, size: int = 512) -> None:
+        self._lines: deque[tuple[int, int, str]] = deque(maxlen=size)
+        self._count = 0
+        self.echo: TextIO | None = None
+        """Where warnings and errors are written too."""
+
+    def append(self, level: int, text: str) -> None:
+        """Keep a line. Continuations are the dots of progress; they are dropped."""
+        if level == LEVEL_CONTINUE:
+            return
+        self._count += 1
+        self._lines.append((self._count, level, text.rstrip()))
+        if self.echo is not None and level >= LEVEL_WARNING:
+            print(text.rstrip(), file=self.echo, flush=True)
+
+    def mark(self) -> int:
+        """A point in the log, for `errors`."""
+        return self._count
+
+    def errors(self, since: int) -> list[str]:
+        """The error lines after a mark, oldest first."""
+        return [
+            text for number, level, text in self._lines if number > since and level == LEVEL_ERROR
+        ]
+
+
+@dataclass(frozen=True)
+class Library:
+    """The loaded library.
+
+    `api` is the module of low-level bindings; every call of ours to llama.cpp goes through it.
+    """
+
+    api: ModuleType
+    version: str
+    """llama.cpp's own version."""
+    python_version: str
+    """llama-cpp-python's version."""
+    log: LogRing
+    _keep_alive: tuple[Any, ...] = field(repr=False)
+
+    @property
+    def supports_rpc(self) -> bool:
+        """Whether this build can use another machine's devices."""
+        return bool(self.api.llama_supports_rpc())
+
+    @property
+    def supports_gpu(self) -> bool:
+        """Whether a device other than the CPU is registered."""
+        return bool(self.api.llama_supports_gpu_offload())
+
+    @functools.cached_property
+    def device_names(self) -> tuple[str, ...]:
+        """ggml's names of the compute devices, such as `CUDA0`, `CPU`."""
+        handle = self.api._lib
+        try:
+            count, get, name = (
+                handle.ggml_backend_dev_count,
+                handle.ggml_backend_dev_get,
+                handle.ggml_backend_dev_name,
+            )
+        except AttributeError:  # Windows resolves no symbols of dependent libraries
+            return ("GPU", "CPU") if self.supports_gpu else ("CPU",)
+        count.restype, count.argtypes = ctypes.c_size_t, []
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        name.restype, name.argtypes = ctypes.c_char_p, [ctypes.c_void_p]
+        return tuple(name(get(index)).decode() for index in range(count()))
+
+
+@functools.cache
+def open_library() -> Library:
+    """Import llama-cpp-python and make it safe to use. Once a process.
+
+    Raises:
+        LibraryProblem: it is missing, cannot be loaded, or its structs have another layout.
+    """
+    # Spinning OpenMP threads made a decode a hundred times slower beside one busy neighbour.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # An assertion in ggml would fork a debugger otherwise.
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+    try:
+        api = importlib.import_module("llama_cpp.llama_cpp")
+        python_version = importlib.metadata.version("llama-cpp-python")
+    except (ImportError, OSError, RuntimeError, AttributeError) as error:
+        raise LibraryProblem(
+            "Tried to load llama-cpp-python.", f"It failed: {error}.", "Install it again."
+        ) from error
+    log = LogRing()
+
+    @api.llama_log_callback  # type: ignore[untyped-decorator]
+    def route(level: int, text: bytes, _user_data: int) -> None:
+        log.append(level, text.decode(errors="replace"))
+
+    api.llama_log_set(route, None)
+    _check_layout(api, python_version)
+    api.llama_backend_init()
+    return Library(
+        api=api,
+        version=api.llama_version().decode(),
+        python_version=python_version,
+        log=log,
+        _keep_alive=(route,),
+    )
+
+
+def _check_layout(api: ModuleType, python_version: str) -> None:
+    """A struct passed by value with other fields corrupts silently: compare known defaults."""
+    defaults = api.llama_context_default_params()
+    found = {name: getattr(defaults, name, None) for name in KNOWN_DEFAULTS}
+    if found != KNOWN_DEFAULTS:
+        raise LibraryProblem(
+            f"Tried to use llama-cpp-python {python_version}.",
+            f"Its structs are not laid out as expected: {found}.",
+            "Install the version that specchat asks for.",
+        )
+
+
+class AbortFlag:
+    """Ends a running decode from another thread, without Python in llama.cpp's hot path.
+
+    llama.cpp asks its abort callback after every graph node. The callback is libc's `strlen`
+    over a buffer of two bytes: empty means go on, one character means abort. A Python function
+    there would wait for the interpreter lock each time. Only CPU and Metal ask.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self._buffer = ctypes.create_string_buffer(2)
+        libc = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+        self.callback = ctypes.cast(libc.strlen, library.api.ggml_abort_callback)
+
+    @property
+    def address(self) -> int:
+        """The callback's user data."""
+        return ctypes.addressof(self._buffer)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether decodes are to end."""
+        return self._buffer[0] != b"\0"
+
+    def set(self) -> None:
+        """End the decode that runs, and those to come."""
+        self._buffer[0] = b"\1"
+
+    def clear(self) -> None:
+        """Let decodes run."""
+        self._buffer[0] = b"\0"

@@ -1,0 +1,1 @@
+"""What a GGUF file is and which draft fits which target. Nothing native."""

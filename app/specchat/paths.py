@@ -1,0 +1,27 @@
+"""Where specchat keeps its own files. `SPECCHAT_HOME` puts all of them under one folder."""
+
+import os
+from pathlib import Path
+
+
+def log_folder() -> Path:
+    """The folder of the engine's logs; it is made when missing."""
+    return _folder("log")
+
+
+def cache_folder() -> Path:
+    """The folder of things that can be made again; it is made when missing."""
+    return _folder("cache")
+
+
+def _folder(kind: str) -> Path:
+    home = os.environ.get("SPECCHAT_HOME")
+    if home:
+        folder = Path(home).expanduser() / kind
+    else:
+        from platformdirs import PlatformDirs
+
+        folders = PlatformDirs("specchat", appauthor=False)
+        folder = Path({"log": folders.user_log_dir, "cache": folders.user_cache_dir}[kind])
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,59 @@
+"""What the decoder asks of a drafter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from specchat.speculation.controller import LengthController
+from specchat.speculation.distribution import Distribution
+from specchat.speculation.sampling import Sampler
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Guesses for the next tokens, and what each was drawn from.
+
+    `distributions` is None when every token was proposed with certainty, or nobody will ask.
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    distributions: list[Distribution] | None = None
+
+    def cut(self, length: int) -> "Draft":
+        """The first `length` tokens of it."""
+        if length >= len(self.tokens):
+            return self
+        rows = None if self.distributions is None else self.distributions[:length]
+        return Draft(self.tokens[:length], rows)
+
+
+class Drafter(Protocol):
+    """Guesses what comes after a sequence of tokens.
+
+    The decoder calls `begin` once an answer, then `draft` and `rollback` once a round.
+    """
+
+    def begin(self, ids: Sequence[int], sampler: Sampler, random: np.random.Generator) -> None:
+        """Get ready for this sequence; what it shares with the last one is not done again.
+
+        A drafter that draws its tokens draws them by these settings, from this source: a draft
+        needs the support that the target will have.
+        """
+        ...
+
+    def draft(self, ids: Sequence[int], limit: int, controller: LengthController) -> Draft:
+        """Guess up to `limit` tokens after `ids`, for as long as the controller wants more.
+
+        `ids` starts with what the drafter has seen and was not told to forget.
+        """
+        ...
+
+    def rollback(self, length: int) -> None:
+        """Forget what comes after the first `length` tokens; with fewer seen, nothing happens."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds."""
+        ...

@@ -1,0 +1,153 @@
+"""Counters of one answer and every figure derived from them.
+
+The names and definitions are those of `docs/numbers.md`: one name for one thing on the screen,
+in JSON and in the code.
+"""
+
+from collections import deque
+
+import msgspec
+
+RATE_WINDOW_S = 2.0
+"""The sliding window of the live rate, in seconds."""
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """Running totals of one answer. A reader of any one of these needs no other."""
+
+    prompt_tokens: int = 0
+    """Tokens of the whole prompt."""
+    reused_tokens: int = 0
+    """Prompt tokens that were already in the target's KV cache."""
+    emitted: int = 0
+    """Tokens of the answer, the end-of-generation token included."""
+    rounds: int = 0
+    """Verification rounds, plain ones (nothing drafted) included."""
+    drafted: int = 0
+    """Tokens proposed by a drafter and sent to the target."""
+    tested: int = 0
+    """Accepted, plus one in every round that refused a drafted token."""
+    accepted: int = 0
+    """Tested tokens kept."""
+    accepted_histogram: tuple[int, ...] = ()
+    """Entry i: rounds that kept exactly i drafted tokens."""
+    tested_at: tuple[int, ...] = ()
+    """Entry i: drafted tokens tested at position i + 1."""
+    time_to_first_token_s: float | None = None
+    """From the request to the end of the first round."""
+    decode_s: float = 0.0
+    """Seconds of all rounds; prefill of the prompt, target's and draft's, comes before."""
+    draft_s: float = 0.0
+    """The part of `decode_s` in which a drafter worked."""
+    verify_s: float = 0.0
+    """The part of `decode_s` in which the target decoded."""
+
+    @property
+    def acceptance(self) -> float | None:
+        """accepted / tested; None while nothing was tested."""
+        return self.accepted / self.tested if self.tested else None
+
+    @property
+    def tokens_per_round(self) -> float | None:
+        """emitted / rounds; None before the first round."""
+        return self.emitted / self.rounds if self.rounds else None
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """emitted / decode seconds; None before the first round."""
+        return self.emitted / self.decode_s if self.decode_s > 0 else None
+
+    @property
+    def overhead_s(self) -> float:
+        """Round time that is neither drafting nor the target's decode: our own."""
+        return max(0.0, self.decode_s - self.draft_s - self.verify_s)
+
+    @property
+    def draft_share(self) -> float | None:
+        """drafting time / round time; None before the first round."""
+        return self.draft_s / self.decode_s if self.decode_s > 0 else None
+
+    @property
+    def acceptance_by_position(self) -> tuple[float, ...]:
+        """Entry i: accepted at position i + 1 / tested there, as far as any was tested."""
+        return tuple(
+            sum(self.accepted_histogram[i + 1 :]) / tested
+            for i, tested in enumerate(self.tested_at)
+            if tested
+        )
+
+
+class Meter:
+    """Adds up the rounds of one answer."""
+
+    def __init__(self, prompt_tokens: int, max_draft_length: int) -> None:
+        self.reused_tokens = 0
+        self.emitted = 0
+        self.rounds = 0
+        self.time_to_first_token_s: float | None = None
+        self._prompt_tokens = prompt_tokens
+        self._histogram = [0] * (max_draft_length + 1)
+        self._tested_at = [0] * max_draft_length
+        self._drafted = self._tested = self._accepted = 0
+        self._decode_s = self._draft_s = self._verify_s = 0.0
+
+    def add_round(
+        self,
+        *,
+        drafted: int,
+        accepted: int,
+        emitted: int,
+        round_s: float,
+        draft_s: float,
+        verify_s: float,
+    ) -> None:
+        """Count one verification round; times in seconds, both parts within `round_s`."""
+        tested = accepted + (accepted < drafted)
+        self.rounds += 1
+        self.emitted += emitted
+        self._drafted += drafted
+        self._tested += tested
+        self._accepted += accepted
+        self._histogram[accepted] += 1
+        for position in range(tested):
+            self._tested_at[position] += 1
+        self._decode_s += round_s
+        self._draft_s += draft_s
+        self._verify_s += verify_s
+
+    def figures(self) -> Figures:
+        """The totals so far."""
+        return Figures(
+            prompt_tokens=self._prompt_tokens,
+            reused_tokens=self.reused_tokens,
+            emitted=self.emitted,
+            rounds=self.rounds,
+            drafted=self._drafted,
+            tested=self._tested,
+            accepted=self._accepted,
+            accepted_histogram=tuple(self._histogram),
+            tested_at=tuple(self._tested_at),
+            time_to_first_token_s=self.time_to_first_token_s,
+            decode_s=self._decode_s,
+            draft_s=self._draft_s,
+            verify_s=self._verify_s,
+        )
+
+
+class SlidingRate:
+    """Tokens per second over the last `RATE_WINDOW_S` seconds of decoding.
+
+    Tokens come in bursts, a round at a time, so the rate of one round says little.
+    """
+
+    def __init__(self) -> None:
+        self._points: deque[tuple[float, int]] = deque([(0.0, 0)])
+
+    def add(self, figures: Figures) -> float:
+        """The rate after this round, from its running totals."""
+        self._points.append((figures.decode_s, figures.emitted))
+        while len(self._points) > 2 and self._points[1][0] <= figures.decode_s - RATE_WINDOW_S:
+            self._points.popleft()
+        seconds = self._points[-1][0] - self._points[0][0]
+        tokens = self._points[-1][1] - self._points[0][1]
+        return tokens / seconds if seconds > 0 else 0.0
