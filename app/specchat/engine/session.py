@@ -96,7 +96,7 @@ class Session:
                 specchat=specchat.__version__,
                 llama_cpp_python=self._library.python_version,
                 llama_cpp=self._library.version,
-                backend=", ".join(self._library.device_names),
+                backend=", ".join(name for name, _ in self._library.devices),
             ),
             notices=tuple(self._notices),
             load_s=self._load_s,

@@ -22,6 +22,9 @@ LEVEL_ERROR = 4
 LEVEL_CONTINUE = 5
 """`enum ggml_log_level` of the pinned version (ggml.h); llama-cpp-python's own table is older."""
 
+DEVICE_CPU, DEVICE_GPU, DEVICE_INTEGRATED = 0, 1, 2
+"""`enum ggml_backend_dev_type` (ggml-backend.h)."""
+
 KNOWN_DEFAULTS = {"n_ctx": 512, "n_batch": 2048, "n_ubatch": 512, "n_seq_max": 1, "n_rs_seq": 0}
 """What `llama_context_default_params` of the pinned version answers."""
 
@@ -75,27 +78,34 @@ class Library:
         """Whether this build can use another machine's devices."""
         return bool(self.api.llama_supports_rpc())
 
-    @property
-    def supports_gpu(self) -> bool:
-        """Whether a device other than the CPU is registered."""
-        return bool(self.api.llama_supports_gpu_offload())
-
     @functools.cached_property
-    def device_names(self) -> tuple[str, ...]:
-        """ggml's names of the compute devices, such as `CUDA0`, `CPU`."""
+    def devices(self) -> tuple[tuple[str, int], ...]:
+        """Name, such as `CUDA0` or `CPU`, and `enum ggml_backend_dev_type` of each device."""
         handle = self.api._lib
         try:
-            count, get, name = (
+            count, get, name, kind = (
                 handle.ggml_backend_dev_count,
                 handle.ggml_backend_dev_get,
                 handle.ggml_backend_dev_name,
+                handle.ggml_backend_dev_type,
             )
         except AttributeError:  # Windows resolves no symbols of dependent libraries
-            return ("GPU", "CPU") if self.supports_gpu else ("CPU",)
+            gpu = bool(self.api.llama_supports_gpu_offload())
+            return (*((("GPU", DEVICE_GPU),) if gpu else ()), ("CPU", DEVICE_CPU))
         count.restype, count.argtypes = ctypes.c_size_t, []
         get.restype, get.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
         name.restype, name.argtypes = ctypes.c_char_p, [ctypes.c_void_p]
-        return tuple(name(get(index)).decode() for index in range(count()))
+        kind.restype, kind.argtypes = ctypes.c_int, [ctypes.c_void_p]
+        handles = [get(index) for index in range(count())]
+        return tuple((name(device).decode(), kind(device)) for device in handles)
+
+    @property
+    def has_gpu(self) -> bool:
+        """Whether layers can be put elsewhere than in this machine's main memory.
+
+        `llama_supports_gpu_offload` would say yes of every build with RPC in it.
+        """
+        return any(kind in (DEVICE_GPU, DEVICE_INTEGRATED) for _, kind in self.devices)
 
 
 @functools.cache

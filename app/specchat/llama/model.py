@@ -142,7 +142,7 @@ class Model:
 
 def _check_file(path: Path) -> None:
     """Say plainly what llama.cpp would say in three log lines."""
-    tried = f"Tried to load {path}."
+    tried = f"Tried to load '{path}'."
     if path.is_dir():
         raise ModelNotFound(
             tried, "That is a folder.", "Name the .gguf file itself, as in folder/model.gguf."
@@ -165,7 +165,7 @@ def _check_file(path: Path) -> None:
 
 def _load_error(path: Path, log: list[str]) -> NotAModel | UnsupportedModel:
     """The reason in llama.cpp's error lines, in a person's words."""
-    tried = f"Tried to load {path}."
+    tried = f"Tried to load '{path}'."
     text = "\n".join(log)
     if "unknown model architecture" in text:
         name = text.split("unknown model architecture:")[1].split("'")[1]

@@ -1,0 +1,61 @@
+"""Fixtures for all tests: a home of our own, the library, models."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from specchat.llama.library import Library, open_library
+from specchat.llama.model import Model
+from specchat.paths import cache_folder
+from support.packaged import gemma3, requantised, smollm2
+
+
+@pytest.fixture(autouse=True)
+def specchat_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Logs, settings and chats of a test stay in its own folder."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("SPECCHAT_HOME", str(home))
+    return home
+
+
+@pytest.fixture(scope="session")
+def model_folder() -> Path:
+    """Where models made for tests are kept from run to run."""
+    folder = cache_folder() / "test-models"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def library() -> Library:
+    """llama.cpp."""
+    return open_library()
+
+
+@pytest.fixture(scope="session")
+def smollm2_path() -> Path:
+    """SmolLM2-135M-Instruct Q4_1."""
+    return smollm2()
+
+
+@pytest.fixture(scope="session")
+def smollm2_model(library: Library, smollm2_path: Path) -> Iterator[Model]:
+    """SmolLM2, loaded once."""
+    model = Model(library, smollm2_path)
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="session")
+def worse_path(
+    library: Library, smollm2_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """SmolLM2 requantised to Q4_0."""
+    return requantised(library, smollm2_path, tmp_path_factory.mktemp("worse") / "worse.gguf")
+
+
+@pytest.fixture(scope="session")
+def gemma3_path(model_folder: Path) -> Path:
+    """Gemma 3 270M, which has sliding-window attention."""
+    return gemma3(model_folder)

@@ -1,0 +1,1 @@
+"""Models and helpers that the tests share."""

@@ -1,0 +1,113 @@
+"""Driving the decoder and a session in the test's own process."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from specchat.engine import protocol as events
+from specchat.engine.protocol import Event, Finished, Generate, Load, Message, Pair, Plan
+from specchat.engine.session import Session
+from specchat.llama.context import Context, default_threads
+from specchat.llama.library import AbortFlag, Library
+from specchat.llama.model import Model
+from specchat.speculation.controller import FixedLength
+from specchat.speculation.decoder import Decoder, Round
+from specchat.speculation.drafters.base import Drafter
+from specchat.speculation.drafters.model import ModelDrafter
+from specchat.speculation.sampling import Sampler
+from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+
+GREEDY = SamplingSettings(temperature=0)
+MAX_DRAFT_LENGTH = 16
+
+
+def make_context(model: Model, *, n_ctx: int = 2048, n_outputs: int | None = None) -> Context:
+    """A context as the engine makes it."""
+    return Context(
+        model,
+        n_ctx=n_ctx,
+        n_outputs=1 + MAX_DRAFT_LENGTH if n_outputs is None else n_outputs,
+        n_threads=default_threads(),
+        abort=AbortFlag(model.library),
+    )
+
+
+def make_model_drafter(target: Model, draft: Model, *, n_ctx: int = 2048) -> ModelDrafter:
+    """A draft model with its own cache."""
+    return ModelDrafter(make_context(draft, n_ctx=n_ctx, n_outputs=1), target.vocabulary.n_tokens)
+
+
+def speak(
+    target: Context,
+    drafter: Drafter | None,
+    prompt: Sequence[int],
+    *,
+    tokens: int,
+    draft_length: int,
+    sampling: SamplingSettings = GREEDY,
+) -> list[Round]:
+    """The rounds of one answer."""
+    decoder = Decoder(target, drafter)
+    for _ in decoder.prefill(prompt):
+        pass
+    rule = SpeculationSettings().effective_rule(sampling)
+    random = np.random.default_rng(sampling.seed)
+    controller = FixedLength(draft_length)
+    return list(decoder.rounds(Sampler(sampling), rule, controller, random, tokens))
+
+
+def said(rounds: Sequence[Round]) -> list[int]:
+    """The tokens of all rounds."""
+    return [token for step in rounds for token in step.tokens]
+
+
+class Speaker:
+    """A session in this process, with the events of its last answer kept."""
+
+    def __init__(
+        self, library: Library, target: Path, draft: Path | None = None, plan: Plan | None = None
+    ) -> None:
+        self.abort = AbortFlag(library)
+        self.events: list[Event] = []
+        self._answers = 0
+        pair = Pair(str(target), None if draft is None else str(draft))
+        self.session = Session(library, Load(pair, plan or Plan()), self.abort, self.events.append)
+
+    def answer(
+        self,
+        *conversation: Message,
+        sampling: SamplingSettings = GREEDY,
+        speculation: SpeculationSettings = SpeculationSettings(),  # noqa: B008
+        max_tokens: int | None = None,
+        stop: tuple[str, ...] = (),
+        abort_after: int | None = None,
+    ) -> Finished:
+        """The finished answer; with `abort_after`, the flag is set after that many rounds."""
+        self._answers += 1
+        self.events.clear()
+        rounds = 0
+
+        def emit(event: Event) -> None:
+            nonlocal rounds
+            self.events.append(event)
+            rounds += isinstance(event, events.Round)
+            if rounds == abort_after:
+                self.abort.set()
+
+        request = Generate(
+            id=self._answers,
+            conversation=conversation,
+            sampling=sampling,
+            speculation=speculation,
+            max_tokens=max_tokens,
+            stop=stop,
+        )
+        try:
+            return self.session.answer(request, emit)
+        finally:
+            self.abort.clear()
+
+    def streamed(self) -> str:
+        """The text that came round by round."""
+        return "".join(event.text for event in self.events if isinstance(event, events.Round))
