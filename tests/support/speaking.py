@@ -1,6 +1,6 @@
 """Driving the decoder and a session in the test's own process."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,13 +82,17 @@ class Speaker:
         max_tokens: int | None = None,
         stop: tuple[str, ...] = (),
         abort_after: int | None = None,
+        emit: Callable[[Event], None] | None = None,
     ) -> Finished:
-        """The finished answer; with `abort_after`, the flag is set after that many rounds."""
+        """The finished answer; with `abort_after`, the flag is set after that many rounds.
+
+        `emit` takes the events, which are kept in `events` without it.
+        """
         self._answers += 1
         self.events.clear()
         rounds = 0
 
-        def emit(event: Event) -> None:
+        def keep(event: Event) -> None:
             nonlocal rounds
             self.events.append(event)
             rounds += isinstance(event, events.Round)
@@ -104,7 +108,7 @@ class Speaker:
             stop=stop,
         )
         try:
-            return self.session.answer(request, emit)
+            return self.session.answer(request, emit or keep)
         finally:
             self.abort.clear()
 

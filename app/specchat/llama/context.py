@@ -27,10 +27,10 @@ GPU_BATCH = (512, 512)
 CPU_BATCH = (240, 60)
 """Tokens to a decode call and to a micro-batch of it.
 
-From 64 tokens on, attention on the CPU takes another path, whose sums differ in the last bits. Below
-it a prompt gives the same cache however it is split, so that an answer after a reused prefix is the
-answer after a cold start (tests/real_model/test_conversation.py). The price is a third of the prompt
-speed at 1,400 tokens of a 135M model, less with larger ones, where attention is a smaller part.
+From 64 tokens on, attention on the CPU takes another path, whose sums differ in the last bits.
+Below it a prompt gives the same cache however it is split, so that an answer after a reused prefix
+is the answer after a cold start (tests/real_model/test_conversation.py). The price is a third of
+the prompt speed at 1,400 tokens of a 135M model, less where attention is a smaller part.
 """
 
 MEMORY_KEPT_FREE = 0.05
@@ -88,7 +88,8 @@ class Context:
         params.n_ctx = n_ctx
         params.n_batch, params.n_ubatch = GPU_BATCH if model.library.has_gpu else CPU_BATCH
         self.n_batch: int = params.n_batch
-        params.n_outputs_max = self.n_outputs = min(n_outputs, self.n_batch)
+        self.n_outputs: int = min(n_outputs, self.n_batch)
+        params.n_outputs_max = self.n_outputs
         params.n_threads = params.n_threads_batch = n_threads or default_threads()
         mark = self._log.mark()
         self.handle: Any = api.llama_init_from_model(model.handle, params)
@@ -101,7 +102,10 @@ class Context:
         """Whether the tail of the cache can be dropped; a recurrent state only starts over."""
         self._batch = api.llama_batch_init(self.n_batch, 0, 1)
         self._map_batch()
-        self._row_types: dict[int, Any] = {}
+        self._logits_address = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(
+            ("llama_get_logits", api._lib)
+        )
+        self._views: dict[tuple[int, int], Logits] = {}
 
     def decode(self, tokens: Sequence[int], outputs: Outputs) -> None:
         """Append tokens to the cache; returns when the device is done.
@@ -154,17 +158,20 @@ class Context:
 
         A view of llama.cpp's own buffer: valid until the next decode, free to be written to.
         """
-        size = count * self.model.vocabulary.n_tokens
-        row_type = self._row_types.get(count)
-        if row_type is None:
-            row_type = self._row_types[count] = ctypes.c_float * size
-        first = self._api.llama_get_logits(self.handle)
-        if not first:
+        address = self._logits_address(self.handle)
+        if not address:
             raise DecodeFailed(
                 "Tried to read logits.", "The last decode has none.", "Please report this."
             )
-        buffer: Any = row_type.from_address(ctypes.addressof(first.contents))
-        return np.frombuffer(buffer, np.float32, size).reshape(count, -1)
+        view = self._views.get((address, count))
+        if view is None:
+            size = count * self.model.vocabulary.n_tokens
+            buffer: Any = (ctypes.c_float * size).from_address(address)
+            view = np.frombuffer(buffer, np.float32, size).reshape(count, -1)
+            if len(self._views) >= self.n_outputs:  # the buffer has moved
+                self._views.clear()
+            self._views[address, count] = view
+        return view
 
     def rollback(self, length: int) -> int:
         """Drop every token from position `length` on.

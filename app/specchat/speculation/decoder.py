@@ -1,9 +1,9 @@
 """Draft, verify, keep, roll back: one loop for every drafter, plain decoding included."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 
+import msgspec
 import numpy as np
 
 from specchat.llama.context import Context, Outputs
@@ -15,8 +15,7 @@ from specchat.speculation.settings import Rule
 from specchat.speculation.verify import Verdict, verify_greedy, verify_token
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(msgspec.Struct, frozen=True):
     """What one round brought. Times are in seconds and lie within `round_s`."""
 
     tokens: list[int]

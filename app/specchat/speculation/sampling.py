@@ -35,6 +35,7 @@ class Sampler:
         bias = dict(settings.logit_bias) | dict.fromkeys(suppressed, -math.inf)
         self._bias_ids = np.array(list(bias), dtype=np.int64)
         self._bias = np.array(list(bias.values()), dtype=np.float32)
+        self._changes_logits = settings.has_penalties or bool(bias)
 
     def picks(self, logits: Logits, context: Sequence[int], drafted: Sequence[int]) -> list[int]:
         """The most likely token of each row; the lowest id among equals.
@@ -45,7 +46,8 @@ class Sampler:
             drafted: row i comes after the first i of these.
         """
         self._adjust(logits, context, drafted)
-        return [int(token) for token in logits.argmax(axis=1)]
+        picks: list[int] = logits.argmax(axis=1).tolist()
+        return picks
 
     def distributions(
         self, logits: Logits, context: Sequence[int], drafted: Sequence[int]
@@ -55,6 +57,8 @@ class Sampler:
         return [self._distribution(row, ids) for row, ids in self._candidates(logits)]
 
     def _adjust(self, logits: Logits, context: Sequence[int], drafted: Sequence[int]) -> None:
+        if not self._changes_logits:
+            return
         if self.settings.has_penalties:
             window = self.settings.penalty_window
             for index, row in enumerate(logits):

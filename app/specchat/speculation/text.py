@@ -41,6 +41,11 @@ class TextStream:
         """Take tokens and give the text that has become certain."""
         if self.stopped:
             return ""
+        if not self._stop:
+            for token in tokens:
+                self._starts.append(len(self._data))
+                self._data += self._piece(token)
+            return self._release(len(self._data))
         searched = max(self._released, len(self._data) - self._longest_stop + 1)
         for token in tokens:
             self._starts.append(len(self._data))

@@ -5,13 +5,13 @@ sampling settings. Row i of the target is conditioned on the drafted tokens befo
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from specchat.speculation.distribution import Distribution
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The first `accepted` drafted tokens are kept, then comes `token`."""
 
     accepted: int

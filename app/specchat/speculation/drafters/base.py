@@ -1,9 +1,9 @@
 """What the decoder asks of a drafter."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from specchat.speculation.controller import LengthController
@@ -11,14 +11,13 @@ from specchat.speculation.distribution import Distribution
 from specchat.speculation.sampling import Sampler
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """Guesses for the next tokens, and what each was drawn from.
 
     `distributions` is None when every token was proposed with certainty, or nobody will ask.
     """
 
-    tokens: list[int] = field(default_factory=list)
+    tokens: list[int] = []
     distributions: list[Distribution] | None = None
 
     def cut(self, length: int) -> "Draft":

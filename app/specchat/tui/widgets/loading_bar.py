@@ -1,0 +1,39 @@
+"""How far loading is, in a line."""
+
+from pathlib import Path
+
+from textual.content import Content
+from textual.widgets import Static
+
+from specchat.engine.protocol import LoadProgress, Pair
+from specchat.tui.wording import bar, percent, shorten, visible
+
+BAR_WIDTH = 20
+
+
+class LoadingBar(Static):
+    """Names the file that is being loaded and how much of it is there."""
+
+    def __init__(self, pair: Pair) -> None:
+        super().__init__(markup=False)
+        self._files = {"target": pair.target, "draft": pair.draft or ""}
+
+    def begin(self) -> None:
+        """Loading starts."""
+        self.update("starting the engine")
+        self.display = True
+
+    def show(self, progress: LoadProgress) -> None:
+        """Loading goes on."""
+        role = f"loading {progress.role}  "
+        done = percent(progress.fraction).rjust(5)
+        room = self.size.width - len(role) - BAR_WIDTH - len(done) - 2
+        name = shorten(visible(Path(self._files[progress.role]).name), max(8, room))
+        self.update(
+            Content.assemble(
+                (role, "$foreground-muted"),
+                f"{name}  ",
+                (bar(progress.fraction, BAR_WIDTH), "$primary on $boost"),
+                done,
+            )
+        )

@@ -1,0 +1,51 @@
+"""What the two sides said: a question, and an answer with its line of figures."""
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+from specchat.speculation.metrics import Figures
+from specchat.tui.widgets.streaming_markdown import StreamingMarkdown
+from specchat.tui.wording import SEPARATOR, figures_line, visible
+
+
+class Question(Horizontal):
+    """What the person wrote, as it was written."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        yield Static("you", classes="speaker")
+        yield Static(visible(self._text), markup=False, classes="said")
+
+
+class Answer(Horizontal):
+    """What the model writes. Its last line tells what is going on, then the figures."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._body = StreamingMarkdown()
+        self._note = Static("waiting for the engine", markup=False, classes="note")
+
+    def compose(self) -> ComposeResult:
+        yield Static("model", classes="speaker")
+        with Vertical(classes="said"):
+            yield self._body
+            yield self._note
+
+    def write(self, text: str) -> None:
+        """Add text that came."""
+        self._body.write(text)
+
+    def note(self, text: str) -> None:
+        """Tell what is going on; an empty text hides the line."""
+        self._note.update(text)
+        self._note.display = bool(text)
+
+    def finish(self, figures: Figures | None, ended: str = "") -> None:
+        """Close the text and keep the figures. `ended`: how, unless the model ended by itself."""
+        self._body.finish()
+        line = figures_line(figures) if figures else ""
+        self.note(SEPARATOR.join(part for part in (ended, line) if part))

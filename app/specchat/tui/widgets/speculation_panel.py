@@ -1,0 +1,151 @@
+"""What speculation is worth, live: the panel beside the chat, and its one-line form."""
+
+import math
+from dataclasses import dataclass, field
+
+from textual.content import Content
+from textual.widgets import Static
+
+from specchat.engine.protocol import DrafterName
+from specchat.speculation.metrics import Figures
+from specchat.tui.rate_history import MINUTE_S, RateHistory
+from specchat.tui.wording import SEPARATOR, bar, percent, rate, sparkline
+
+REFRESHES_PER_SECOND = 4
+BAR_WIDTH = 14
+LINES_BESIDE_POSITIONS = 15
+"""What the panel needs for everything but the acceptance by position."""
+
+DRAFTERS: dict[DrafterName, str] = {
+    "model": "draft model",
+    "ngram": "n-gram",
+    "none": "none, plain decoding",
+}
+
+_PREVIEW = (
+    "Once the model answers:",
+    "tokens a second,\ntokens a round,\nthe share of guesses that\nthe target accepted,\n"
+    "and how far ahead it pays\nto guess.",
+)
+
+_MUTED = "$foreground-muted"
+_BAR = "$primary on $boost"
+
+
+@dataclass
+class LiveFigures:
+    """What the panel shows: the last totals and where they came from."""
+
+    drafter: DrafterName | None = None
+    """Who drafts; None until a pair is loaded."""
+    figures: Figures | None = None
+    reason: str = ""
+    rates: RateHistory = field(default_factory=RateHistory)
+
+    def begin_answer(self) -> None:
+        """A new answer starts; the last one's figures stay until its first round."""
+        self.rates.begin_answer()
+
+    def add(self, figures: Figures, reason: str) -> None:
+        """Take the totals after a round."""
+        self.figures = figures
+        self.reason = reason
+        self.rates.add(figures)
+
+    def clear(self) -> None:
+        """Nothing was generated in this chat."""
+        self.figures = None
+        self.reason = ""
+        self.rates = RateHistory()
+
+
+class SpeculationPanel(Static):
+    """Figures of the answer under way, or of the last one."""
+
+    BORDER_TITLE = "speculation"
+
+    def show(self, live: LiveFigures) -> None:
+        """Draw the figures as they are now."""
+        figures = live.figures
+        if figures is None or not figures.rounds:
+            self.update(_preview(live.drafter))
+            return
+        lines = [
+            *_speed(figures, live.rates, self.content_size.width or 26),
+            Content(""),
+            *_acceptance(figures, max(3, self.content_size.height - LINES_BESIDE_POSITIONS)),
+            Content(""),
+            Content(live.reason),
+        ]
+        if figures.draft_share is not None and figures.drafted:
+            share = f"{percent(figures.draft_share)} of the time drafting"
+            lines.append(Content.styled(share, _MUTED))
+        if live.drafter:
+            lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
+        self.update(Content("\n").join(lines))
+
+
+class SpeculationLine(Static):
+    """The same in one line, for a narrow terminal."""
+
+    def show(self, live: LiveFigures) -> None:
+        """Draw the figures as they are now."""
+        figures = live.figures
+        if figures is None or not figures.rounds:
+            self.update(Content.styled("speculation: figures come with the answer", _MUTED))
+            return
+        parts = []
+        if figures.tokens_per_second is not None:
+            parts.append(rate(figures.tokens_per_second))
+        if figures.acceptance is None:
+            parts.append("nothing drafted")
+        else:
+            parts.append(f"{figures.tokens_per_round or 0:.1f} a round")
+            parts.append(f"{percent(figures.acceptance)} accepted")
+        self.update(
+            Content.assemble(
+                SEPARATOR.join(parts),
+                (f"{SEPARATOR}{live.reason}" if live.reason else "", _MUTED),
+            )
+        )
+
+
+def _preview(drafter: DrafterName | None) -> Content:
+    title, text = _PREVIEW
+    lines = [Content(title), Content.styled(text, _MUTED)]
+    if drafter:
+        lines += [Content(""), Content.styled(f"drafter: {DRAFTERS[drafter]}", _MUTED)]
+    return Content("\n").join(lines)
+
+
+def _speed(figures: Figures, rates: RateHistory, width: int) -> list[Content]:
+    covered = rates.covered_s
+    span = "last minute" if covered >= MINUTE_S else f"last {math.ceil(covered)} s"
+    return [
+        Content.styled(rate(figures.tokens_per_second or 0.0), "bold"),
+        Content.styled(sparkline(rates.columns(width)), "$primary"),
+        Content.styled(span, _MUTED),
+    ]
+
+
+def _acceptance(figures: Figures, rows: int) -> list[Content]:
+    if figures.acceptance is None:
+        return [Content("plain decoding:"), Content("nothing was drafted")]
+    lines = [
+        Content(f"{figures.tokens_per_round or 0:.1f} tokens a round"),
+        Content(f"{percent(figures.acceptance)} accepted"),
+        Content(""),
+    ]
+    positions = figures.acceptance_by_position
+    shown = positions if len(positions) <= rows else positions[: rows - 1]
+    for position, share in enumerate(shown, 1):
+        lines.append(
+            Content.assemble(
+                (f"at {position:<2} ", _MUTED),
+                (bar(share, BAR_WIDTH), _BAR),
+                percent(share).rjust(5),
+            )
+        )
+    if len(shown) < len(positions):
+        lines.append(Content.styled(f"and {len(positions) - len(shown)} further on", _MUTED))
+    return lines

@@ -1,0 +1,85 @@
+"""Numbers and texts as the screen shows them. The figures' definitions are those of `Figures`."""
+
+from specchat.speculation.metrics import Figures
+
+SEPARATOR = " · "
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_STEPS = "▁▂▃▄▅▆▇█"
+
+# Text that people and models write may hold control characters, and a terminal would obey them.
+_VISIBLE: dict[int, int | None] = {
+    code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"
+}
+_VISIBLE |= {0x0D: None, 0x7F: 0x2421, 0x2028: 0x0A, 0x2029: 0x0A}
+_VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+
+
+def visible(text: str) -> str:
+    """The text with control characters replaced by their pictures; line ends become newlines."""
+    return text.translate(_VISIBLE)
+
+
+def tokens(count: int) -> str:
+    """A number of tokens, in thousands: 96, 0.4k, 16k."""
+    if count < 100:
+        return str(count)
+    return f"{count / 1000:.1f}k" if count < 9950 else f"{count / 1000:.0f}k"
+
+
+def percent(fraction: float) -> str:
+    """A whole percentage that says 0 or 100 only when it is."""
+    if 0 < fraction < 0.01:
+        return "<1%"
+    return f"{min(round(fraction * 100), 99 if fraction < 1 else 100)}%"
+
+
+def rate(tokens_per_second: float) -> str:
+    """Tokens a second, with as many digits as they are worth."""
+    digits = 0 if tokens_per_second >= 99.95 else 1
+    return f"{tokens_per_second:.{digits}f} tok/s"
+
+
+def seconds(duration: float) -> str:
+    """A duration in seconds: 0.42 s, 3.1 s, 24 s."""
+    digits = 2 if duration < 0.995 else 1 if duration < 9.95 else 0
+    return f"{duration:.{digits}f} s"
+
+
+def figures_line(figures: Figures) -> str:
+    """What one answer's figures come to, in a line."""
+    parts = []
+    if figures.acceptance is not None:
+        parts.append(f"{percent(figures.acceptance)} accepted")
+    elif figures.rounds:
+        parts.append("nothing drafted")
+    if figures.acceptance is not None and figures.tokens_per_round is not None:
+        parts.append(f"{figures.tokens_per_round:.1f} a round")
+    if figures.tokens_per_second is not None:
+        parts.append(rate(figures.tokens_per_second))
+    if figures.time_to_first_token_s is not None:
+        parts.append(f"{seconds(figures.time_to_first_token_s)} to first")
+    return SEPARATOR.join(parts)
+
+
+def bar(fraction: float, width: int) -> str:
+    """A horizontal bar, exact to an eighth of a cell, padded to `width`."""
+    eighths = round(min(1.0, max(0.0, fraction)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def sparkline(values: list[float]) -> str:
+    """One cell a value, scaled to the largest."""
+    top = max(values, default=0.0)
+    if top <= 0:
+        return _STEPS[0] * len(values)
+    return "".join(_STEPS[round(value / top * (len(_STEPS) - 1))] for value in values)
+
+
+def shorten(text: str, width: int) -> str:
+    """The text with its middle left out when it is wider than `width`."""
+    if len(text) <= width or width < 3:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"

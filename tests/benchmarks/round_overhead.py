@@ -1,0 +1,86 @@
+"""Our own time a round, beside llama.cpp's decode times.
+
+Run it with `make bench` on a quiet machine. Our own time is all that is neither drafting nor the
+target's decode: controller, rows, verification, roll-back, text, events written to a pipe.
+"""
+
+import os
+import statistics
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+
+from specchat.engine.protocol import Event, Message, Plan, Round, encode_frame
+from specchat.llama.library import open_library
+from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
+from support.packaged import smollm2
+from support.speaking import GREEDY, Speaker
+
+QUESTION = Message("user", "Repeat this list three times: apple, pear, plum, cherry, quince, fig.")
+TOKENS = 160
+REPEATS = 3
+BUDGET_US = 100.0
+"""What a greedy round may take of our own time."""
+
+
+def drain(descriptor: int) -> None:
+    """Read a pipe to its end, as the screen's process does."""
+    while os.read(descriptor, 65536):
+        pass
+
+
+def measure(
+    speaker: Speaker, out: int, sampling: SamplingSettings, speculation: SpeculationSettings
+) -> list[Round]:
+    """The rounds of one answer, each event written out as the worker does."""
+    rounds: list[Round] = []
+
+    def emit(event: Event) -> None:
+        os.write(out, encode_frame(event))
+        if isinstance(event, Round):
+            rounds.append(event)
+
+    speaker.answer(
+        QUESTION, sampling=sampling, speculation=speculation, max_tokens=TOKENS, emit=emit
+    )
+    return rounds
+
+
+def report(name: str, answers: Sequence[Sequence[Round]]) -> float:
+    """Print the medians of one setting in microseconds; returns our own time."""
+    steps = [pair for rounds in answers for pair in pairwise(rounds)]
+    own = statistics.median(b.figures.overhead_s - a.figures.overhead_s for a, b in steps) * 1e6
+    verify = statistics.median(b.figures.verify_s - a.figures.verify_s for a, b in steps) * 1e6
+    draft = statistics.median(b.figures.draft_s - a.figures.draft_s for a, b in steps) * 1e6
+    print(f"{name:<28}{own:>10.0f}{draft:>12.0f}{verify:>12.0f}{len(steps):>9}")
+    return own
+
+
+def main() -> None:
+    """Measure plain, n-gram and draft-model rounds, greedy and sampled."""
+    path = smollm2()
+    speaker = Speaker(open_library(), path, path, Plan(n_ctx=1024))
+    read, write = os.pipe()
+    threading.Thread(target=drain, args=(read,), daemon=True).start()
+    sampled = SamplingSettings(seed=1)
+    drafters: tuple[DrafterChoice, ...] = ("none", "ngram", "model")
+    settings = {
+        f"{drafter}, {'greedy' if sampling.is_greedy else 'sampled'}": (
+            sampling,
+            SpeculationSettings(drafter=drafter),
+        )
+        for sampling in (GREEDY, sampled)
+        for drafter in drafters
+    }
+    answers: dict[str, list[list[Round]]] = {name: [] for name in settings}
+    for _ in range(REPEATS):  # interleaved, so that a busy moment hits all of them
+        for name, (sampling, speculation) in settings.items():
+            answers[name].append(measure(speaker, write, sampling, speculation))
+    print(f"{'microseconds a round':<28}{'our own':>10}{'drafting':>12}{'target':>12}{'rounds':>9}")
+    own = {name: report(name, rounds) for name, rounds in answers.items()}
+    worst = max(time for name, time in own.items() if "greedy" in name)
+    print(f"greedy, at most: {worst:.0f} us; budget {BUDGET_US:.0f} us")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""How the tests use the screen: start it with a script, wait for something, read what it shows."""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Markdown, Static
+
+from specchat.engine.protocol import Load, Pair
+from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from specchat.tui.app import SpecchatApp
+from specchat.tui.widgets.card import Card
+from specchat.tui.widgets.messages import Answer, Question
+from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.speculation_panel import SpeculationPanel
+
+SCRIPTED_ENGINE = Path(__file__).with_name("scripted_engine.py")
+PAIR = Pair("/models/Target-7B-Q4_K_M.gguf", "/models/Draft-0.5B-Q8_0.gguf")
+WIDE = (120, 40)
+DEADLINE_S = 20.0
+
+
+def make_app(scenario: str, *, system: str | None = None) -> SpecchatApp:
+    """The screen with an engine that follows this scenario."""
+    return SpecchatApp(
+        Load(PAIR),
+        SamplingSettings(),
+        SpeculationSettings(),
+        system=system,
+        engine_command=(sys.executable, str(SCRIPTED_ENGINE), scenario),
+    )
+
+
+async def wait_until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Let the screen run until this holds."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not holds():
+        assert time.monotonic() < deadline, f"gave up waiting; the chat shows:\n{chat(pilot)}"
+        await pilot.pause(0.02)
+    await pilot.pause()
+
+
+async def until_ready(pilot: Pilot[None]) -> SpecchatApp:
+    """Wait until a question can be asked; the screen."""
+    app = screen(pilot)
+    await wait_until(pilot, lambda: app.state == "ready")
+    return app
+
+
+async def ask(pilot: Pilot[None], question: str) -> None:
+    """Write a question and send it."""
+    prompt(pilot).insert(question)
+    await pilot.press("enter")
+
+
+async def ask_and_wait(pilot: Pilot[None], question: str) -> None:
+    """Write a question, send it and wait for the end of the answer."""
+    app = await until_ready(pilot)
+    answers = len(app.query(Answer))
+    await ask(pilot, question)
+    await wait_until(pilot, lambda: len(app.query(Answer)) > answers and app.state == "ready")
+    await wait_until(pilot, lambda: not tails(pilot))
+
+
+def screen(pilot: Pilot[None]) -> SpecchatApp:
+    """The application under test."""
+    assert isinstance(pilot.app, SpecchatApp)
+    return pilot.app
+
+
+def prompt(pilot: Pilot[None]) -> Prompt:
+    """The place to write."""
+    return pilot.app.query_one(Prompt)
+
+
+def hint(pilot: Pilot[None]) -> str:
+    """The words on the prompt's border."""
+    return str(prompt(pilot).border_subtitle or "")
+
+
+def chat(pilot: Pilot[None]) -> str:
+    """Everything that the chat shows, top to bottom, Markdown as its source."""
+    parts = []
+    for widget in pilot.app.query("ChatView *"):
+        if isinstance(widget, Markdown):
+            parts.append(widget.source.rstrip("\n"))
+        elif isinstance(widget, Static) and widget.display and not _in_markdown(widget):
+            parts.append(str(widget.content))
+    return "\n".join(part for part in parts if part)
+
+
+def tails(pilot: Pilot[None]) -> list[str]:
+    """Text that is still shown as plain text."""
+    return [str(tail.content) for tail in pilot.app.query(".tail").results(Static) if tail.display]
+
+
+def notes(pilot: Pilot[None]) -> list[str]:
+    """The last lines of the answers."""
+    return [str(note.content) for note in pilot.app.query(".note").results(Static)]
+
+
+def questions(pilot: Pilot[None]) -> int:
+    """How many questions the chat shows."""
+    return len(pilot.app.query(Question))
+
+
+def cards(pilot: Pilot[None]) -> list[str]:
+    """The text of each card."""
+    return [
+        "\n".join(str(line.content) for line in card.query(Static).results(Static))
+        for card in pilot.app.query(Card)
+    ]
+
+
+def panel(pilot: Pilot[None]) -> str:
+    """What the speculation panel says."""
+    return str(pilot.app.query_one(SpeculationPanel).content)
+
+
+def _in_markdown(widget: Static) -> bool:
+    return any(isinstance(parent, Markdown) for parent in widget.ancestors)

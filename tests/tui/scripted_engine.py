@@ -1,0 +1,265 @@
+"""An engine that follows a script: a real process that speaks the real protocol.
+
+Run as `python scripted_engine.py SCENARIO`. It knows nothing of models; the text, the rounds and
+the times are all written down here, so that every run looks the same.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+
+from specchat.engine.protocol import (
+    Command,
+    EngineFacts,
+    Event,
+    Failed,
+    Finished,
+    Generate,
+    Load,
+    Loaded,
+    LoadProgress,
+    ModelFacts,
+    Notice,
+    PromptProgress,
+    Round,
+    Shutdown,
+    Stop,
+    decode_command,
+    encode_frame,
+    read_frame,
+)
+from specchat.speculation.metrics import Figures
+
+N_CTX = 8192
+
+ANSWER = """\
+Speculative decoding has a small **draft** guess and a large **target** check:
+
+1. the draft proposes a few tokens,
+2. the target reads them in *one* pass,
+3. tokens that it agrees with are kept.
+
+```python
+def acceptance(accepted: int, tested: int) -> float:
+    return accepted / tested
+```
+
+| drafter | best at |
+| --- | --- |
+| n-gram | text that repeats itself |
+| draft model | everything else |
+
+The text is exactly what the target alone would write.
+"""
+
+LOAD_FAILURE = Failed(
+    kind="not_a_model",
+    title="Not a usable GGUF file",
+    message="Tried to load target.gguf. It is cut short: 12 of 491 MB are there.",
+    help="Download it again, or name another file with --target.",
+)
+
+NOTICE = Notice(
+    kind="draft_mismatch",
+    title="The draft is left out",
+    message="Tried to pair draft.gguf with target.gguf. Their vocabularies differ at token 17.",
+    help="Guesses come from the text itself instead. Choose a draft of the same family.",
+)
+
+PROMPT_TOO_LONG = Failed(
+    kind="prompt_too_long",
+    title="The conversation is too long",
+    message="Tried to read 9,000 tokens. The context holds 8,192.",
+    help="Start a new chat with Ctrl+N, or shorten the message.",
+)
+
+
+class Script:
+    """One scenario, from the first command to the end of the pipe."""
+
+    def __init__(self, scenario: str) -> None:
+        self.scenario = scenario
+        self.loads = 0
+
+    def run(self) -> None:
+        """Obey commands until there are none."""
+        while (command := self.receive()) is not None:
+            match command:
+                case Load():
+                    self.loads += 1
+                    self.load(command)
+                case Generate():
+                    self.generate(command)
+                case Shutdown():
+                    return
+
+    def receive(self) -> Command | None:
+        """The next command; None at the end of the pipe."""
+        body = read_frame(sys.stdin.buffer)
+        return None if body is None else decode_command(body)
+
+    def send(self, event: Event) -> None:
+        """Tell the screen."""
+        sys.stdout.buffer.write(encode_frame(event))
+        sys.stdout.buffer.flush()
+
+    def load(self, command: Load) -> None:
+        """Load as the scenario has it."""
+        self.send(LoadProgress("target", 0.0))
+        self.send(LoadProgress("target", 0.62))
+        if self.scenario == "loading":
+            return
+        if self.scenario == "load-failure" and self.loads == 1:
+            self.send(LOAD_FAILURE)
+            return
+        has_draft = command.pair.draft is not None and self.scenario != "notice"
+        self.send(
+            Loaded(
+                target=_model("target", command.pair.target),
+                draft=_model("draft", command.pair.draft or "") if has_draft else None,
+                n_ctx=N_CTX,
+                n_threads=4,
+                drafter="model" if has_draft else "ngram",
+                engine=EngineFacts(
+                    specchat="0", llama_cpp_python="0", llama_cpp="0", backend="CPU"
+                ),
+                notices=(NOTICE,) if self.scenario == "notice" else (),
+                load_s=1.5,
+            )
+        )
+
+    def generate(self, command: Generate) -> None:
+        """Answer as the scenario has it."""
+        questions = [m.content for m in command.conversation if m.role == "user"]
+        first = len(questions) == 1
+        match self.scenario:
+            case "refuse" if first:
+                self.send(_for_answer(PROMPT_TOO_LONG, command.id))
+            case "fail-midway" if first:
+                self.rounds(command, _pieces("Half of it"))
+                self.send(_for_answer(PROMPT_TOO_LONG, command.id))
+            case "prefill" if first:
+                self.send(PromptProgress(id=command.id, done=512, total=2048, reused=0))
+                self.finish(command, "", Figures(), self.wait_for_stop(command.id))
+            case "hold" if first:
+                text = "The first line.\n\nThe second line"
+                figures = self.rounds(command, _pieces(text))
+                self.finish(command, text, figures, self.wait_for_stop(command.id))
+            case "garbage" if first:
+                sys.stdout.buffer.write((3).to_bytes(4, "big") + b"\xc1\xc1\xc1")
+                sys.stdout.buffer.flush()
+            case "echo":
+                self.answer(command, questions[-1])
+            case "recall":
+                turns = [[m.role, m.content] for m in command.conversation]
+                self.answer(command, "`" + json.dumps(turns) + "`")
+            case "plain":
+                self.answer(command, ANSWER, drafted=0)
+            case "crash":
+                self.rounds(command, _pieces("Before the end"))
+                sys.exit(3)
+            case _:
+                self.answer(command, ANSWER)
+
+    def answer(self, command: Generate, text: str, drafted: int = 3) -> None:
+        """A whole answer, without waiting for anything."""
+        figures = self.rounds(command, _pieces(text), drafted)
+        self.finish(command, text, figures, "stop")
+
+    def rounds(self, command: Generate, pieces: Iterator[str], drafted: int = 3) -> Figures:
+        """Rounds that carry these pieces; how many tokens each keeps goes round a fixed list."""
+        kept = (3, 2, 3, 0, 3, 1)
+        reason = f'drafting {drafted}: "text is predictable"' if drafted else "plain decoding"
+        figures = Figures(prompt_tokens=120, accepted_histogram=(0,) * 17, tested_at=(0,) * 16)
+        for index, piece in enumerate(pieces):
+            accepted = min(drafted, kept[index % len(kept)])
+            figures = _after_round(figures, drafted, accepted, 0.06 + 0.02 * (index % 3))
+            self.send(
+                Round(
+                    id=command.id,
+                    text=piece,
+                    tokens=tuple(range(accepted + 1)),
+                    drafted=drafted,
+                    accepted=accepted,
+                    reason=reason,
+                    n_past=400 + figures.emitted,
+                    figures=figures,
+                )
+            )
+        return figures
+
+    def finish(self, command: Generate, text: str, figures: Figures, reason: str) -> None:
+        """The end of an answer."""
+        assert reason in ("stop", "cancelled")
+        self.send(
+            Finished(
+                id=command.id,
+                finish_reason="stop" if reason == "stop" else "cancelled",
+                text=text,
+                tail="",
+                tokens=(),
+                n_past=400 + figures.emitted,
+                seed=1,
+                rule="token",
+                drafter="model",
+                draft_length=3,
+                figures=figures,
+            )
+        )
+
+    def wait_for_stop(self, id: int) -> str:
+        """Be busy until the answer is stopped."""
+        while (command := self.receive()) is not None:
+            match command:
+                case Stop(id=stopped) if stopped == id:
+                    return "cancelled"
+                case Shutdown():
+                    break
+        sys.exit(0)
+
+
+def _after_round(before: Figures, drafted: int, accepted: int, seconds: float) -> Figures:
+    """The totals one round later."""
+    tested = accepted + (accepted < drafted)
+    kept = [n + (i == accepted) for i, n in enumerate(before.accepted_histogram)]
+    tested_at = [n + (i < tested) for i, n in enumerate(before.tested_at)]
+    return Figures(
+        prompt_tokens=before.prompt_tokens,
+        emitted=before.emitted + accepted + 1,
+        rounds=before.rounds + 1,
+        drafted=before.drafted + drafted,
+        tested=before.tested + tested,
+        accepted=before.accepted + accepted,
+        accepted_histogram=tuple(kept),
+        tested_at=tuple(tested_at),
+        time_to_first_token_s=0.42,
+        decode_s=before.decode_s + seconds,
+        draft_s=before.draft_s + (0.012 if drafted else 0.0),
+        verify_s=before.verify_s + 0.04,
+    )
+
+
+def _pieces(text: str, size: int = 9) -> Iterator[str]:
+    return (text[start : start + size] for start in range(0, len(text), size))
+
+
+def _for_answer(failed: Failed, id: int) -> Failed:
+    return Failed(
+        kind=failed.kind, title=failed.title, message=failed.message, help=failed.help, id=id
+    )
+
+
+def _model(name: str, path: str) -> ModelFacts:
+    return ModelFacts(
+        path=path,
+        name=name,
+        description="scripted",
+        architecture="scripted",
+        size_bytes=1,
+        n_parameters=1,
+        n_ctx_train=N_CTX,
+    )
+
+
+if __name__ == "__main__":
+    Script(sys.argv[1]).run()
