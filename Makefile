@@ -27,7 +27,7 @@ format: set-up-check ## let ruff tidy the code
 	.venv/bin/ruff format
 
 bench: set-up-test ## measure what one speculative round costs beside the model
-	.venv/bin/python tests/benchmarks/round_overhead.py
+	PYTHONPATH=tests .venv/bin/python tests/benchmarks/round_overhead.py
 
 screenshot: set-up-test ## draw the pictures in assets/ anew
 	.venv/bin/python assets/screenshot.py

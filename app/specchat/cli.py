@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+def _text(value: str) -> str:
+    """Text of the command line; bytes in it that are no UTF-8 are replaced, as in a pipe."""
+    return os.fsencode(value).decode(errors="replace")
+
+
 MODEL_OPTIONS = [
-    click.option("--target", metavar="FILE", help="GGUF of the model that answers."),
-    click.option("--draft", metavar="FILE", help="GGUF of a small model that guesses ahead."),
+    click.option("--target", type=_text, metavar="FILE", help="GGUF of the model that answers."),
+    click.option(
+        "--draft", type=_text, metavar="FILE", help="GGUF of a small model that guesses ahead."
+    ),
     click.option("--ctx", type=int, metavar="N", help="Context in tokens."),
     click.option("--threads", type=int, metavar="N", help="CPU threads; default: physical cores."),
     click.option(
@@ -62,7 +70,7 @@ SAMPLING_OPTIONS = [
     click.option("--seed", type=int, metavar="N", help="For the same text again."),
 ]
 ANSWER_OPTIONS = [
-    click.option("--system", metavar="TEXT", help="System prompt."),
+    click.option("--system", type=_text, metavar="TEXT", help="System prompt."),
     click.option("--max-tokens", type=int, metavar="N", help="Longest answer."),
 ]
 
@@ -103,9 +111,13 @@ def cli(context: click.Context, /, **options: Any) -> None:
 
 
 @cli.command()
-@click.option("--prompt", metavar="TEXT", help="What to answer; default: standard input.")
+@click.option(
+    "--prompt", type=_text, metavar="TEXT", help="What to answer; default: standard input."
+)
 @_options(MODEL_OPTIONS, SPECULATION_OPTIONS, SAMPLING_OPTIONS, ANSWER_OPTIONS)
-@click.option("--stop", multiple=True, metavar="TEXT", help="End before this text; repeatable.")
+@click.option(
+    "--stop", type=_text, multiple=True, metavar="TEXT", help="End before this text; repeatable."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all figures.")
 def run(**options: Any) -> None:
     """Answer one prompt on standard output and leave."""
@@ -132,16 +144,15 @@ def main() -> None:
     from specchat.errors import SpecchatError
 
     try:
-        cli.main(standalone_mode=True)
+        sys.exit(cli.main(standalone_mode=False))
     except SpecchatError as error:
         click.echo(f"{error.title}: {error.message}\n{error.next_step}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:  # Ctrl+C
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output is gone; keep Python from complaining when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
 
 
 def _refuse_stray_options(context: click.Context) -> None:

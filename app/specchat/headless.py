@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 
@@ -97,7 +98,12 @@ def report_schema() -> bytes:
 
 def run(load: Load, request: Generate, *, as_json: bool) -> int:
     """Answer on standard output, figures on standard error; returns the exit code."""
-    return asyncio.run(_run(load, request, as_json=as_json))
+    try:
+        return asyncio.run(_run(load, request, as_json=as_json))
+    except BrokenPipeError:
+        # The reader of our output is gone; keep Python from complaining when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 async def _run(load: Load, request: Generate, *, as_json: bool) -> int:

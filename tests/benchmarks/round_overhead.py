@@ -1,48 +1,46 @@
 """Our own time a round, beside llama.cpp's decode times.
 
 Run it with `make bench` on a quiet machine. Our own time is all that is neither drafting nor the
-target's decode: controller, rows, verification, roll-back, text, events written to a pipe.
+target's decode: controller, rows, verification, roll-back, text, handing events over.
 """
 
-import os
+import asyncio
 import statistics
-import threading
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 
-from specchat.engine.protocol import Event, Message, Plan, Round, encode_frame
-from specchat.llama.library import open_library
+from specchat.engine.client import EngineClient
+from specchat.engine.protocol import Failed, Finished, Generate, Load, Message, Pair, Plan, Round
 from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
 from support.packaged import smollm2
-from support.speaking import GREEDY, Speaker
 
-QUESTION = Message("user", "Repeat this list three times: apple, pear, plum, cherry, quince, fig.")
+GREEDY = SamplingSettings(temperature=0)
+QUESTION = Message("user", "Write a long story about a lighthouse and the people who keep it.")
 TOKENS = 160
 REPEATS = 3
 BUDGET_US = 100.0
 """What a greedy round may take of our own time."""
 
 
-def drain(descriptor: int) -> None:
-    """Read a pipe to its end, as the screen's process does."""
-    while os.read(descriptor, 65536):
-        pass
-
-
-def measure(
-    speaker: Speaker, out: int, sampling: SamplingSettings, speculation: SpeculationSettings
+async def measure(
+    client: EngineClient, id: int, sampling: SamplingSettings, speculation: SpeculationSettings
 ) -> list[Round]:
-    """The rounds of one answer, each event written out as the worker does."""
+    """The rounds of one answer of the engine's process."""
     rounds: list[Round] = []
-
-    def emit(event: Event) -> None:
-        os.write(out, encode_frame(event))
+    await client.send(
+        Generate(
+            id=id,
+            conversation=(QUESTION,),
+            sampling=sampling,
+            speculation=speculation,
+            max_tokens=TOKENS,
+        )
+    )
+    async for event in client.events():
         if isinstance(event, Round):
             rounds.append(event)
-
-    speaker.answer(
-        QUESTION, sampling=sampling, speculation=speculation, max_tokens=TOKENS, emit=emit
-    )
+        elif isinstance(event, Finished | Failed):
+            break
     return rounds
 
 
@@ -56,12 +54,11 @@ def report(name: str, answers: Sequence[Sequence[Round]]) -> float:
     return own
 
 
-def main() -> None:
+async def main() -> None:
     """Measure plain, n-gram and draft-model rounds, greedy and sampled."""
-    path = smollm2()
-    speaker = Speaker(open_library(), path, path, Plan(n_ctx=1024))
-    read, write = os.pipe()
-    threading.Thread(target=drain, args=(read,), daemon=True).start()
+    path = str(smollm2())
+    client = await EngineClient.start()
+    await client.send(Load(Pair(path, path), Plan(n_ctx=1024)))
     sampled = SamplingSettings(seed=1)
     drafters: tuple[DrafterChoice, ...] = ("none", "ngram", "model")
     settings = {
@@ -73,9 +70,11 @@ def main() -> None:
         for drafter in drafters
     }
     answers: dict[str, list[list[Round]]] = {name: [] for name in settings}
+    ids = count(1)
     for _ in range(REPEATS):  # interleaved, so that a busy moment hits all of them
         for name, (sampling, speculation) in settings.items():
-            answers[name].append(measure(speaker, write, sampling, speculation))
+            answers[name].append(await measure(client, next(ids), sampling, speculation))
+    await client.close()
     print(f"{'microseconds a round':<28}{'our own':>10}{'drafting':>12}{'target':>12}{'rounds':>9}")
     own = {name: report(name, rounds) for name, rounds in answers.items()}
     worst = max(time for name, time in own.items() if "greedy" in name)
@@ -83,4 +82,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -1,6 +1,6 @@
 """Driving the decoder and a session in the test's own process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,17 +82,13 @@ class Speaker:
         max_tokens: int | None = None,
         stop: tuple[str, ...] = (),
         abort_after: int | None = None,
-        emit: Callable[[Event], None] | None = None,
     ) -> Finished:
-        """The finished answer; with `abort_after`, the flag is set after that many rounds.
-
-        `emit` takes the events, which are kept in `events` without it.
-        """
+        """The finished answer; with `abort_after`, the flag is set after that many rounds."""
         self._answers += 1
         self.events.clear()
         rounds = 0
 
-        def keep(event: Event) -> None:
+        def emit(event: Event) -> None:
             nonlocal rounds
             self.events.append(event)
             rounds += isinstance(event, events.Round)
@@ -108,7 +104,7 @@ class Speaker:
             stop=stop,
         )
         try:
-            return self.session.answer(request, emit or keep)
+            return self.session.answer(request, emit)
         finally:
             self.abort.clear()
 

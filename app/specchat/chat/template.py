@@ -1,5 +1,6 @@
 """A model's own chat template, rendered in a sandbox: it is code from strangers."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NoReturn
@@ -55,7 +56,9 @@ class ChatTemplate:
             return self._template.render(
                 messages=[dict(turn) for turn in turns], add_generation_prompt=True, **self._names
             )
-        except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        except jinja2.TemplateError:
+            raise
+        except Exception as error:  # whatever a stranger's code brings about
             raise jinja2.TemplateError(str(error)) from error
 
 
@@ -63,13 +66,18 @@ def _compile(source: str) -> jinja2.Template:
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
     )
-    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": False}
+    environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise
     environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
     try:
         return environment.from_string(source)
-    except jinja2.TemplateError as error:
+    except Exception as error:  # as in rendering: constants are computed here
         raise _refused(error) from error
+
+
+def _to_json(value: Any, ensure_ascii: bool = False, **options: Any) -> str:
+    """The filter that models are trained with; Jinja's own writes `<` as an HTML escape."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, **options)
 
 
 def _raise(message: Any) -> NoReturn:
@@ -84,9 +92,9 @@ def _fold_system(turns: Sequence[Turn]) -> list[Turn] | None:
     return [{**first, "content": f"{system['content']}\n\n{first['content']}"}, *rest]
 
 
-def _refused(error: jinja2.TemplateError) -> TemplateProblem:
+def _refused(error: Exception) -> TemplateProblem:
     return TemplateProblem(
         "Tried to write the conversation in the model's own form.",
-        f"Its chat template refused: {error}.",
+        f"Its chat template refused: {str(error).rstrip('.')}.",
         "Start a new chat, leave the system prompt out, or choose another model.",
     )

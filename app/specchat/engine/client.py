@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from specchat.engine.protocol import (
+    MAX_FRAME_BYTES,
     Command,
     Event,
     Failed,
@@ -52,6 +53,9 @@ class EngineClient:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
+                # asyncio stops reading a pipe of which more than this waits for its reader, and
+                # then does not notice the end of the process either.
+                limit=MAX_FRAME_BYTES,
                 # Ctrl+C in the terminal is for the screen; the engine is told what to do.
                 start_new_session=True,
             )
@@ -97,7 +101,7 @@ class EngineClient:
 
     def _crash(self, code: int) -> Failed:
         if code < 0:
-            happened = f"Its process was ended by {signal.Signals(-code).name}."
+            happened = f"Its process was ended by {_signal_name(-code)}."
         else:
             happened = f"Its process left with code {code}."
         error = EngineCrashed(
@@ -121,13 +125,28 @@ class EngineClient:
         return self.log_path.is_file()
 
 
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # real-time signals have none
+        return f"signal {number}"
+
+
 def _fresh_log() -> Path:
     """A log file for one engine; of the older ones the newest few stay."""
     folder = log_folder()
-    old = sorted(folder.glob("engine-*.log"), key=lambda path: path.stat().st_mtime)
+    old = sorted(folder.glob("engine-*.log"), key=_last_written)
     for path in old[: -LOGS_KEPT + 1]:
         path.unlink(missing_ok=True)
     number = 0
     while (path := folder / f"engine-{os.getpid()}-{number}.log").exists():
         number += 1
     return path
+
+
+def _last_written(path: Path) -> float:
+    """When a log was last written; another process may just have removed it."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

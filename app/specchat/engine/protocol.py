@@ -12,14 +12,19 @@ from specchat.errors import SpecchatError
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
     MAX_DRAFT_LENGTH,
+    MAX_INTEGER,
     Rule,
     SamplingSettings,
     SpeculationSettings,
+    require_at_most,
     require_setting,
 )
 
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 """A longer frame is taken for garbage."""
+
+MAX_THREADS = 512
+"""`GGML_MAX_N_THREADS` (ggml.h): with more llama.cpp ends the process."""
 
 Role = Literal["system", "user", "assistant"]
 ModelRole = Literal["target", "draft"]
@@ -60,6 +65,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         require_setting(
             self.n_gpu_layers >= -1, "GPU layers", self.n_gpu_layers, "-1 (all), 0 or more"
         )
+        require_at_most(MAX_INTEGER, "context", self.n_ctx)
+        require_at_most(MAX_THREADS, "threads", self.n_threads)
+        require_at_most(MAX_INTEGER, "GPU layers", self.n_gpu_layers)
         require_setting(
             0 <= self.max_draft_length <= MAX_DRAFT_LENGTH,
             "longest draft",
@@ -95,6 +103,7 @@ class Generate(msgspec.Struct, frozen=True, tag=True, kw_only=True):
             self.max_tokens,
             "1 token or more",
         )
+        require_at_most(MAX_INTEGER, "longest answer", self.max_tokens)
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True):

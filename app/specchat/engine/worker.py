@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
@@ -31,13 +32,13 @@ class Stopper:
         self.flag = flag
         self._lock = threading.Lock()
         self._running: int | None = None
-        self._stopped = -1
+        self._stopped: set[int] = set()
 
     def stop(self, id: int) -> None:
         """Called by the thread that reads commands."""
         with self._lock:
-            self._stopped = max(self._stopped, id)
-            if self._running is not None and self._running <= self._stopped:
+            self._stopped.add(id)
+            if id == self._running:
                 self.flag.set()
 
     @contextmanager
@@ -45,7 +46,9 @@ class Stopper:
         """While the block runs, this answer can be stopped; it may have been already."""
         with self._lock:
             self._running = id
-            if id <= self._stopped:
+            # Ids grow: a smaller one belongs to an answer that has ended.
+            self._stopped = {stopped for stopped in self._stopped if stopped >= id}
+            if id in self._stopped:
                 self.flag.set()
         try:
             yield
@@ -56,11 +59,12 @@ class Stopper:
 
 
 class Worker:
-    """Runs commands one by one; a second thread reads them, so that Stop is heard at once."""
+    """Runs commands one by one. One more thread reads them, another writes the events."""
 
     def __init__(self, commands: BinaryIO, events: BinaryIO) -> None:
         self._commands = commands
         self._events = events
+        self._outbox: SimpleQueue[Event] = SimpleQueue()
         self._queue: SimpleQueue[Load | Generate] = SimpleQueue()
         self._library: Library = open_library()
         self._library.log.echo = sys.stderr
@@ -70,6 +74,7 @@ class Worker:
     def run(self) -> None:
         """Until the parent says Shutdown or is gone; then the process ends here."""
         threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._write, daemon=True).start()
         while True:
             command = self._queue.get()
             try:
@@ -79,6 +84,16 @@ class Worker:
                 self._emit(Failed.from_error(error, answer))
 
     def _listen(self) -> None:
+        try:
+            self._read_commands()
+        except Exception:  # no command of ours: who sends it can be told nothing
+            traceback.print_exc()
+            os._exit(1)
+        # Leaving without a farewell frees all memory, whatever llama.cpp is doing.
+        os._exit(0)
+
+    def _read_commands(self) -> None:
+        """Until the parent says Shutdown or is gone."""
         while (frame := read_frame(self._commands)) is not None:
             match decode_command(frame):
                 case Load() | Generate() as command:
@@ -86,9 +101,7 @@ class Worker:
                 case Stop(id=id):
                     self._stopper.stop(id)
                 case Shutdown():
-                    break
-        # Leaving without a farewell frees all memory, whatever llama.cpp is doing.
-        os._exit(0)
+                    return
 
     def _carry_out(self, command: Load | Generate) -> None:
         if isinstance(command, Load):
@@ -105,8 +118,16 @@ class Worker:
         self._emit(finished)
 
     def _emit(self, event: Event) -> None:
-        self._events.write(encode_frame(event))
-        self._events.flush()
+        self._outbox.put(event)
+
+    def _write(self) -> None:
+        """Beside the decoding, so that neither a write nor a slow reader holds it up."""
+        try:
+            while True:
+                self._events.write(encode_frame(self._outbox.get()))
+                self._events.flush()
+        except BrokenPipeError:  # the parent is gone
+            os._exit(0)
 
 
 def main() -> None:
@@ -126,5 +147,3 @@ def main() -> None:
         events.write(encode_frame(Failed.from_error(error)))
         events.flush()
         raise SystemExit(error.exit_code) from error
-    except BrokenPipeError:  # the parent is gone
-        raise SystemExit(0) from None

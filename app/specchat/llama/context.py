@@ -106,6 +106,7 @@ class Context:
             ("llama_get_logits", api._lib)
         )
         self._views: dict[tuple[int, int], Logits] = {}
+        self._rows_made = 0
 
     def decode(self, tokens: Sequence[int], outputs: Outputs) -> None:
         """Append tokens to the cache; returns when the device is done.
@@ -128,6 +129,7 @@ class Context:
             self._wants_row[count - 1] = 1
         self._batch.n_tokens = count
         mark = self._log.mark()
+        self._rows_made = 0
         code = self._api.llama_decode(self.handle, self._batch)
         if code != DECODE_OK:
             # Whole micro-batches of a long prompt may have stayed.
@@ -140,6 +142,8 @@ class Context:
             raise self._decode_error(code, count, mark)
         self._api.llama_synchronize(self.handle)
         self.tokens += tokens
+        if outputs is not Outputs.NONE:
+            self._rows_made = count if outputs is Outputs.ALL else 1
 
     def prefill(self, tokens: Sequence[int]) -> Iterator[int]:
         """Append any number of tokens without rows; yields how many are done after each batch.
@@ -157,12 +161,17 @@ class Context:
         """The logits of the last decode, shape (count, n_vocab).
 
         A view of llama.cpp's own buffer: valid until the next decode, free to be written to.
+
+        Raises:
+            DecodeFailed: the last decode made fewer.
         """
-        address = self._logits_address(self.handle)
-        if not address:
+        if count > self._rows_made:  # llama.cpp would hand out older ones
             raise DecodeFailed(
-                "Tried to read logits.", "The last decode has none.", "Please report this."
+                f"Tried to read {count} rows of logits.",
+                f"The last decode made {self._rows_made}.",
+                "Please report this.",
             )
+        address = self._logits_address(self.handle)
         view = self._views.get((address, count))
         if view is None:
             size = count * self.model.vocabulary.n_tokens

@@ -143,18 +143,22 @@ class Model:
 def _check_file(path: Path) -> None:
     """Say plainly what llama.cpp would say in three log lines."""
     tried = f"Tried to load '{path}'."
-    if path.is_dir():
-        raise ModelNotFound(
-            tried, "That is a folder.", "Name the .gguf file itself, as in folder/model.gguf."
-        )
-    if not path.exists():
-        raise ModelNotFound(tried, "There is no such file.", "Check the path for a typing error.")
     try:
+        if path.is_dir():
+            raise ModelNotFound(
+                tried, "That is a folder.", "Name the .gguf file itself, as in folder/model.gguf."
+            )
+        if not path.exists():
+            raise ModelNotFound(
+                tried, "There is no such file.", "Check the path for a typing error."
+            )
         with path.open("rb") as file:
             magic = file.read(len(GGUF_MAGIC))
-    except OSError as error:
+    except OSError as error:  # also of a folder on the way that may not be entered
         raise ModelNotFound(
-            tried, f"It cannot be read: {error.strerror}.", "Check the file's permissions."
+            tried,
+            f"It cannot be read: {error.strerror}.",
+            "Check the path and the file's permissions.",
         ) from error
     if magic != GGUF_MAGIC:
         happened = (

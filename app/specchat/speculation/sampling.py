@@ -130,7 +130,7 @@ def _top_p(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """The smallest set of the most likely tokens with at least this probability, ids ascending."""
     order = np.argsort(-values, kind="stable")
-    weights = np.exp(values[order])
-    reached = weights.cumsum() >= top_p * weights.sum()
+    cumulative = np.exp(values[order]).cumsum()
+    reached = cumulative >= top_p * cumulative[-1]
     kept = np.sort(order[: int(reached.argmax()) + 1])
     return ids[kept], values[kept]

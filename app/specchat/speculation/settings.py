@@ -9,6 +9,9 @@ from specchat.errors import InvalidSetting
 MAX_DRAFT_LENGTH = 64
 """Longest draft that can be asked for: one verification batch stays small."""
 
+MAX_INTEGER = 2**31 - 1
+"""The largest number that llama.cpp takes for a count."""
+
 DrafterChoice = Literal["auto", "model", "ngram", "none"]
 RuleChoice = Literal["auto", "greedy", "token"]
 Rule = Literal["greedy", "token"]
@@ -44,6 +47,7 @@ class SamplingSettings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         require_setting(self.temperature >= 0, "temperature", self.temperature, "0 or more")
         require_setting(self.top_k >= 0, "top-k", self.top_k, "0 (all) or more")
+        require_at_most(MAX_INTEGER, "top-k", self.top_k)
         require_setting(0 < self.top_p <= 1, "top-p", self.top_p, "above 0 and at most 1")
         require_setting(0 <= self.min_p <= 1, "min-p", self.min_p, "from 0 to 1")
         require_setting(
@@ -104,6 +108,15 @@ class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
                 "Use --temperature 0, or leave --rule out.",
             )
         return "token"
+
+
+def require_at_most(largest: int, name: str, value: int | None) -> None:
+    """Refuse a number that is larger, as `require_setting` does; None is no number.
+
+    Raises:
+        InvalidSetting: with the largest one that is allowed.
+    """
+    require_setting(value is None or value <= largest, name, value, f"at most {largest}")
 
 
 def require_setting(holds: bool, name: str, value: object, allowed: str) -> None:

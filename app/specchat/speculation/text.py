@@ -20,7 +20,6 @@ class TextStream:
         self._starts: list[int] = []
         """Where the bytes of each token start."""
         self._released = 0
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._parts: list[str] = []
         self.stopped = False
         """Whether a stop string was found; nothing is added after it."""
@@ -41,19 +40,20 @@ class TextStream:
         """Take tokens and give the text that has become certain."""
         if self.stopped:
             return ""
-        if not self._stop:
-            for token in tokens:
-                self._starts.append(len(self._data))
-                self._data += self._piece(token)
-            return self._release(len(self._data))
         searched = max(self._released, len(self._data) - self._longest_stop + 1)
         for token in tokens:
             self._starts.append(len(self._data))
             self._data += self._piece(token)
-        found = [at for text in self._stop if (at := self._data.find(text, searched)) >= 0]
+        found = [
+            (at + len(text), at)
+            for text in self._stop
+            if (at := self._data.find(text, searched)) >= 0
+        ]
         if found:
+            # The one that was complete first, however many tokens came at a time.
+            _, start = min(found)
             self.stopped = True
-            del self._data[min(found) :]
+            del self._data[start:]
             return self._release(len(self._data))
         return self._release(len(self._data) - self._possible_stop())
 
@@ -71,8 +71,7 @@ class TextStream:
         return 0
 
     def _release(self, end: int) -> str:
-        text = self._decoder.decode(bytes(self._data[self._released : end]))
-        self._released = max(self._released, end)
-        if text:
-            self._parts.append(text)
+        text, used = codecs.utf_8_decode(self._data[self._released : end], "replace", False)
+        self._released += used
+        self._parts.append(text)
         return text

@@ -1,0 +1,162 @@
+"""Every figure by its definition."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specchat.speculation.metrics import RATE_WINDOW_S, Figures, Meter, SlidingRate
+
+LONGEST = 6
+
+Round = tuple[int, int]
+"""Drafted and accepted."""
+
+
+def rounds_of(longest: int = LONGEST) -> st.SearchStrategy[list[Round]]:
+    one = st.integers(0, longest).flatmap(
+        lambda drafted: st.tuples(st.just(drafted), st.integers(0, drafted))
+    )
+    return st.lists(one, max_size=30)
+
+
+def figures_after(rounds: list[Round]) -> Figures:
+    """Whole rounds of half a second: 0.1 s drafting, 0.3 s of the target."""
+    meter = Meter(prompt_tokens=10, max_draft_length=LONGEST)
+    for drafted, accepted in rounds:
+        meter.add_round(
+            drafted=drafted,
+            accepted=accepted,
+            emitted=accepted + 1,
+            round_s=0.5,
+            draft_s=0.1,
+            verify_s=0.3,
+        )
+    return meter.figures()
+
+
+def test_four_rounds_counted_by_hand() -> None:
+    figures = figures_after([(3, 3), (3, 1), (0, 0), (2, 0)])
+
+    assert figures.prompt_tokens == 10
+    assert figures.rounds == 4
+    assert figures.drafted == 8
+    assert figures.accepted == 4
+    assert figures.tested == 3 + 2 + 0 + 1
+    assert figures.emitted == 4 + 2 + 1 + 1
+    assert figures.accepted_histogram == (2, 1, 0, 1, 0, 0, 0)
+    assert figures.tested_at == (3, 2, 1, 0, 0, 0)
+    assert figures.acceptance == pytest.approx(4 / 6)
+    assert figures.tokens_per_round == pytest.approx(2.0)
+    assert figures.tokens_per_second == pytest.approx(8 / 2.0)
+    assert figures.acceptance_by_position == pytest.approx((2 / 3, 1 / 2, 1.0))
+    assert figures.draft_share == pytest.approx(0.2)
+    assert figures.overhead_s == pytest.approx(4 * 0.1)
+
+
+def test_there_are_no_ratios_before_the_first_round() -> None:
+    figures = figures_after([])
+
+    assert figures.acceptance is None
+    assert figures.tokens_per_round is None
+    assert figures.tokens_per_second is None
+    assert figures.draft_share is None
+    assert figures.time_to_first_token_s is None
+    assert figures.acceptance_by_position == ()
+
+
+def test_plain_decoding_has_a_rate_but_no_acceptance() -> None:
+    figures = figures_after([(0, 0)] * 3)
+
+    assert figures.acceptance is None
+    assert figures.tokens_per_round == 1.0
+    assert figures.tokens_per_second == pytest.approx(2.0)
+
+
+def test_times_measured_apart_never_make_a_negative_overhead() -> None:
+    assert Figures(decode_s=1.0, draft_s=0.5, verify_s=0.6).overhead_s == 0.0
+
+
+@given(rounds_of())
+def test_the_totals_agree_with_each_other(rounds: list[Round]) -> None:
+    figures = figures_after(rounds)
+    histogram = figures.accepted_histogram
+
+    assert sum(histogram) == figures.rounds == len(rounds)
+    assert sum(kept * times for kept, times in enumerate(histogram)) == figures.accepted
+    assert sum(figures.tested_at) == figures.tested
+    refusing = sum(accepted < drafted for drafted, accepted in rounds)
+    assert figures.tested == figures.accepted + refusing
+    assert figures.accepted <= figures.tested <= figures.drafted
+    if rounds:
+        assert figures.tokens_per_round == pytest.approx(1 + figures.accepted / figures.rounds)
+
+
+@given(rounds_of())
+def test_acceptance_at_a_position_is_kept_of_tested_there(rounds: list[Round]) -> None:
+    found = figures_after(rounds).acceptance_by_position
+
+    wanted = []
+    for position in range(1, LONGEST + 1):
+        # It was tested if the round drafted it and kept all before it.
+        tested = [
+            kept >= position for drafted, kept in rounds if position <= min(drafted, kept + 1)
+        ]
+        if tested:
+            wanted.append(sum(tested) / len(tested))
+    assert found == pytest.approx(wanted)
+    assert all(0 <= share <= 1 for share in found)
+
+
+@given(rounds_of(), rounds_of())
+def test_totals_never_shrink_and_earlier_ones_stay_as_they_were(
+    first: list[Round], then: list[Round]
+) -> None:
+    before, after = figures_after(first), figures_after(first + then)
+
+    for name in ("emitted", "rounds", "drafted", "tested", "accepted", "decode_s"):
+        assert getattr(before, name) <= getattr(after, name)
+
+
+def test_figures_taken_are_not_touched_by_later_rounds() -> None:
+    meter = Meter(prompt_tokens=1, max_draft_length=2)
+    earlier = meter.figures()
+    meter.add_round(drafted=2, accepted=1, emitted=2, round_s=1.0, draft_s=0.0, verify_s=1.0)
+
+    assert earlier == Figures(prompt_tokens=1, accepted_histogram=(0, 0, 0), tested_at=(0, 0))
+
+
+def rates(*points: tuple[float, int]) -> list[float]:
+    """The live rate after rounds with these running totals of seconds and tokens."""
+    sliding = SlidingRate()
+    return [sliding.add(Figures(decode_s=seconds, emitted=tokens)) for seconds, tokens in points]
+
+
+@given(st.floats(0.001, 3.0), st.integers(1, 9), st.integers(1, 60))
+def test_at_a_steady_pace_the_live_rate_is_the_pace(
+    seconds: float, tokens: int, rounds: int
+) -> None:
+    found = rates(*((seconds * n, tokens * n) for n in range(1, rounds + 1)))
+
+    assert found == pytest.approx([tokens / seconds] * rounds)
+
+
+def test_the_live_rate_forgets_what_is_older_than_its_window() -> None:
+    fast = [(0.1 * n, 10 * n) for n in range(1, 11)]
+    slow = [(1.0 + n, 100 + n) for n in range(1, 6)]
+    found = rates(*fast, *slow)
+
+    assert found[9:] == pytest.approx([100.0, 101 / 2, 1.0, 1.0, 1.0, 1.0])
+
+
+def test_the_live_rate_never_looks_at_less_than_its_window_once_that_has_passed() -> None:
+    burst = rates((RATE_WINDOW_S, 2), (RATE_WINDOW_S + 0.001, 7))
+
+    assert burst[1] == pytest.approx(7 / (RATE_WINDOW_S + 0.001))
+
+
+def test_one_round_longer_than_the_window_counts_whole() -> None:
+    assert rates((1.0, 5), (11.0, 10))[1] == pytest.approx(5 / 10)
+
+
+def test_without_time_passed_there_is_no_rate() -> None:
+    assert rates((0.0, 0)) == [0.0]

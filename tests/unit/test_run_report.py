@@ -1,0 +1,195 @@
+"""What `specchat run` prints: the JSON report with its schema, and the line of figures."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+from msgspec.structs import asdict, replace
+
+from specchat.engine.protocol import EngineFacts, Failed, Finished, Loaded, ModelFacts, Round
+from specchat.headless import (
+    CANCELLED_EXIT_CODE,
+    Printer,
+    RunReport,
+    figures_line,
+    report_schema,
+)
+from specchat.speculation.metrics import Figures
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "run.schema.json"
+UPDATE = (
+    'python -c "from specchat.headless import report_schema; print(report_schema().decode())"'
+    " > docs/run.schema.json"
+)
+
+FIGURES = Figures(
+    prompt_tokens=31,
+    reused_tokens=5,
+    emitted=20,
+    rounds=8,
+    drafted=24,
+    tested=16,
+    accepted=12,
+    accepted_histogram=(2, 2, 2, 2),
+    tested_at=(8, 6, 2),
+    time_to_first_token_s=0.25,
+    decode_s=2.0,
+    draft_s=0.5,
+    verify_s=1.25,
+)
+MODEL = ModelFacts(
+    path="/models/target.gguf",
+    name="Target",
+    description="llama 7B Q4_K",
+    architecture="llama",
+    size_bytes=4,
+    n_parameters=7,
+    n_ctx_train=4096,
+)
+LOADED = Loaded(
+    target=MODEL,
+    draft=replace(MODEL, path="/models/draft.gguf"),
+    n_ctx=2048,
+    n_threads=2,
+    drafter="model",
+    engine=EngineFacts(specchat="0.1", llama_cpp_python="0.3.36", llama_cpp="0.5", backend="CPU"),
+    load_s=1.0,
+)
+FINISHED = Finished(
+    id=1,
+    finish_reason="length",
+    text="So it is.",
+    tail=".",
+    tokens=(4, 5, 6),
+    n_past=51,
+    seed=7,
+    rule="token",
+    drafter="model",
+    draft_length=3,
+    figures=FIGURES,
+)
+
+
+def test_the_published_schema_is_the_one_of_the_report() -> None:
+    assert SCHEMA.read_text() == report_schema().decode() + "\n", f"To update it: {UPDATE}"
+
+
+def test_the_report_has_every_figure_of_the_answer() -> None:
+    assert asdict(RunReport.of(LOADED, FINISHED)) == {
+        "text": "So it is.",
+        "tokens": (4, 5, 6),
+        "finish_reason": "length",
+        "prompt_tokens": 31,
+        "reused_tokens": 5,
+        "emitted": 20,
+        "rounds": 8,
+        "drafted": 24,
+        "tested": 16,
+        "accepted": 12,
+        "acceptance": 0.75,
+        "tokens_per_round": 2.5,
+        "accepted_histogram": (2, 2, 2, 2),
+        "time_to_first_token_s": 0.25,
+        "decode_s": 2.0,
+        "tokens_per_second": 10.0,
+        "draft_s": 0.5,
+        "verify_s": 1.25,
+        "overhead_s": 0.25,
+        "rule": "token",
+        "drafter": "model",
+        "draft_length": 3,
+        "seed": 7,
+        "target": "/models/target.gguf",
+        "draft": "/models/draft.gguf",
+        "engine": LOADED.engine,
+    }
+
+
+def test_a_run_without_a_draft_model_or_any_round_reports_nothing_where_there_is_nothing() -> None:
+    report = RunReport.of(replace(LOADED, draft=None), replace(FINISHED, figures=Figures()))
+
+    assert report.draft is None
+    assert report.acceptance is None
+    assert report.tokens_per_round is None
+    assert report.tokens_per_second is None
+    assert report.time_to_first_token_s is None
+
+
+@pytest.mark.parametrize("figures", [FIGURES, Figures()], ids=["full", "empty"])
+def test_a_report_is_valid_by_its_schema(figures: Figures) -> None:
+    schema = json.loads(report_schema())
+    report = RunReport.of(LOADED, replace(FINISHED, figures=figures))
+    printed = json.loads(msgspec.json.encode(report))
+
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(printed, schema)
+    del printed["seed"]
+    with pytest.raises(jsonschema.ValidationError, match="seed"):
+        jsonschema.validate(printed, schema)
+
+
+def test_the_line_of_figures_names_them_all() -> None:
+    assert figures_line(FINISHED) == (
+        "75% accepted · 2.50 tokens a round · 10.0 tok/s · 0.25 s to first · 20 tokens"
+        " · drafter model, length 3, token"
+    )
+
+
+def test_the_line_of_figures_leaves_out_what_was_not_measured() -> None:
+    finished = replace(FINISHED, figures=Figures(), drafter="none", draft_length=0, rule="greedy")
+
+    assert figures_line(finished) == "0 tokens · drafter none, length 0, greedy"
+
+
+ROUND = Round(
+    id=1,
+    text="So it is",
+    tokens=(4, 5),
+    drafted=3,
+    accepted=1,
+    reason="",
+    n_past=50,
+    figures=FIGURES,
+)
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["live", "whole"])
+def test_the_text_is_on_standard_output_once_and_the_figures_are_not(
+    live: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printer = Printer(as_json=False, live=live)
+    exits = [printer.show(event) for event in (LOADED, ROUND, FINISHED)]
+    printed = capsys.readouterr()
+
+    assert exits == [None, None, 0]
+    assert printed.out == "So it is.\n"
+    assert printed.err == figures_line(FINISHED) + "\n"
+
+
+def test_as_json_standard_output_is_the_report_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = Printer(as_json=True, live=False)
+    for event in (LOADED, ROUND, FINISHED):
+        printer.show(event)
+
+    report = msgspec.json.decode(capsys.readouterr().out, type=RunReport)
+    assert report == RunReport.of(LOADED, FINISHED)
+
+
+def test_a_cancelled_answer_has_an_exit_code_of_its_own() -> None:
+    printer = Printer(as_json=True, live=False)
+    printer.show(LOADED)
+
+    assert printer.show(replace(FINISHED, finish_reason="cancelled")) == CANCELLED_EXIT_CODE
+
+
+def test_a_failure_is_told_with_what_to_do_and_ends_the_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    failed = Failed(
+        kind="x", title="No", message="It did not.", help="Try so.", exit_code=1, log=("why",)
+    )
+
+    assert Printer(as_json=False, live=True).show(failed) == 1
+    assert capsys.readouterr() == ("", "No: It did not.\nTry so.\nwhy\n")
