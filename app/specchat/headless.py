@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -98,6 +99,8 @@ def report_schema() -> bytes:
 
 def run(load: Load, request: Generate, *, as_json: bool) -> int:
     """Answer on standard output, figures on standard error; returns the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # an old code page cannot write all of Unicode
     try:
         return asyncio.run(_run(load, request, as_json=as_json))
     except BrokenPipeError:

@@ -24,7 +24,7 @@ from support.command_line import (
     wait_until_waiting_for_more,
 )
 from support.engine_process import DEADLINE_S
-from support.gguf_models import random_table, write_bigram
+from support.gguf_models import random_table, write_bigram, write_mamba
 
 PROMPTLY_S = 3.0
 GREEDY = ("--temperature", "0")
@@ -142,6 +142,17 @@ def test_bytes_that_are_no_text_are_replaced_in_options_as_in_a_pipe(
     ):
         assert done.returncode == 0
         assert report_of(done.stdout)["prompt_tokens"] == 2 * (4 + 3) + 2
+
+
+def test_text_that_the_output_cannot_write_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, where a pipe has the code page of the country."""
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    path = write_mamba(tmp_path / "mamba.gguf")  # it says bytes of any kind
+    done = specchat("run", "--target", str(path), "--prompt", "abcd", *SHORT)
+    assert (done.returncode, done.stdout.isascii()) == (0, True)
+    assert "?" in done.stdout
 
 
 def test_a_stop_text_ends_the_answer_before_it(bigram: tuple[str, str]) -> None:
