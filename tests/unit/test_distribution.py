@@ -8,35 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.speculation.distribution import Distribution
+from unit.sparse_rows import dense, distributions, sparse
 
 JUST_UNDER_ONE = math.nextafter(1.0, 0.0)
 
-weights = st.one_of(
-    st.just(0.0),
-    st.sampled_from([0.125, 0.25, 1.0]),  # ties
-    st.floats(1e-12, 1.0),
-)
-
-
-@st.composite
-def distributions(draw: st.DrawFn, vocabulary: int = 12) -> Distribution:
-    """Few of many tokens, some of them with no probability, some with equal ones."""
-    ids = sorted(draw(st.sets(st.integers(0, vocabulary - 1), min_size=1)))
-    found = draw(
-        st.lists(weights, min_size=len(ids), max_size=len(ids)).filter(lambda row: sum(row) > 0)
-    )
-    return sparse(dict(zip(ids, found, strict=True)))
-
-
-def sparse(entries: dict[int, float]) -> Distribution:
-    """These tokens with probabilities in this proportion."""
-    ids = sorted(entries)
-    row = np.array([entries[token] for token in ids])
-    return Distribution(np.array(ids), row / row.sum())
-
-
-def dense(distribution: Distribution, vocabulary: int = 12) -> list[float]:
-    return [distribution.probability(token) for token in range(vocabulary)]
+shares = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0))
 
 
 def test_a_certain_token_has_all_probability() -> None:
@@ -89,19 +65,39 @@ def test_evenly_spread_points_draw_each_token_as_often_as_its_probability_says(
         assert drawn.count(token) == pytest.approx(probability * points, abs=1.001)
 
 
-@given(distributions(), distributions())
-def test_what_is_left_is_the_normalised_positive_part_of_the_difference(
-    target: Distribution, draft: Distribution
+@given(distributions(), distributions(), shares)
+def test_the_excess_is_the_positive_part_of_the_difference_for_each_token_listed(
+    target: Distribution, draft: Distribution, weight: float
+) -> None:
+    wanted = [
+        max(weight * target.probability(token) - draft.probability(token), 0.0)
+        for token in target.ids.tolist()
+    ]
+
+    assert target.excess(draft, weight).tolist() == wanted
+
+
+@given(distributions(), distributions(), shares)
+def test_what_is_left_is_the_excess_normalised(
+    target: Distribution, draft: Distribution, weight: float
 ) -> None:
     both = list(zip(dense(target), dense(draft), strict=True))
-    excess = [max(mine - theirs, 0.0) for mine, theirs in both]
-    left = target.minus(draft)
+    excess = [max(weight * mine - theirs, 0.0) for mine, theirs in both]
+    left = target.minus(draft, weight)
 
     assert (left.probabilities >= 0).all()
     assert left.probabilities.sum() == pytest.approx(1.0)
     if sum(excess) > 1e-9:  # below it rounding decides
         wanted = [value / sum(excess) for value in excess]
         assert dense(left) == pytest.approx(wanted, abs=1e-6)
+
+
+@given(distributions(), distributions())
+def test_without_a_weight_the_target_counts_whole(
+    target: Distribution, draft: Distribution
+) -> None:
+    assert target.excess(draft).tolist() == target.excess(draft, 1.0).tolist()
+    assert dense(target.minus(draft)) == dense(target.minus(draft, 1.0))
 
 
 @given(distributions(), distributions(), st.floats(0, JUST_UNDER_ONE))

@@ -1,6 +1,7 @@
 """The sampler against llama.cpp's own chain of samplers."""
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,23 +27,33 @@ SETTINGS = {
         repetition_penalty=1.3, presence_penalty=0.4, frequency_penalty=0.2, penalty_window=30
     ),
     "bias": SamplingSettings(top_k=0, logit_bias={3: 4.0, 1500: 6.0, 2999: -3.0}),
+    "bias and penalties": SamplingSettings(
+        temperature=1.0,
+        top_k=0,
+        top_p=1.0,
+        min_p=0.0,
+        repetition_penalty=1.5,
+        presence_penalty=0.4,
+        frequency_penalty=0.2,
+        logit_bias={3: 9.0, 5: -9.0, 7: 6.0, 1500: 6.0, 2999: -math.inf},
+    ),
 }
 
 
 def chain(api: Any, settings: SamplingSettings) -> Any:
-    """The samplers of llama.cpp for these settings, without one that selects."""
+    """The samplers of llama.cpp in the order of `common_sampler_init`, without one that selects."""
     stages = [
+        api.llama_sampler_init_logit_bias(
+            N_VOCAB,
+            len(settings.logit_bias),
+            (api.llama_logit_bias * len(settings.logit_bias))(*settings.logit_bias.items()),
+        ),
         api.llama_sampler_init_penalties(
             N_VOCAB,
             settings.penalty_window,
             settings.repetition_penalty,
             settings.frequency_penalty,
             settings.presence_penalty,
-        ),
-        api.llama_sampler_init_logit_bias(
-            N_VOCAB,
-            len(settings.logit_bias),
-            (api.llama_logit_bias * len(settings.logit_bias))(*settings.logit_bias.items()),
         ),
         api.llama_sampler_init_top_k(settings.top_k),
         api.llama_sampler_init_top_p(settings.top_p, 0),

@@ -10,6 +10,7 @@ from specchat.errors import InvalidSetting
 from specchat.speculation.settings import (
     MAX_DRAFT_LENGTH,
     MAX_INTEGER,
+    DraftLength,
     RuleChoice,
     SamplingSettings,
     SpeculationSettings,
@@ -22,15 +23,24 @@ WARM = SamplingSettings(temperature=0.7)
 @pytest.mark.parametrize(
     ("setting", "value", "name", "allowed"),
     [
-        ("temperature", -0.1, "temperature", "0 or more"),
-        ("temperature", math.nan, "temperature", "0 or more"),
+        ("temperature", -0.1, "temperature", "from 0 to 100"),
+        ("temperature", 100.1, "temperature", "from 0 to 100"),
+        ("temperature", math.nan, "temperature", "from 0 to 100"),
+        ("temperature", math.inf, "temperature", "from 0 to 100"),
         ("top_k", -1, "top-k", "0 (all) or more"),
         ("top_k", MAX_INTEGER + 1, "top-k", f"at most {MAX_INTEGER}"),
         ("top_p", 0.0, "top-p", "above 0 and at most 1"),
         ("top_p", 1.01, "top-p", "above 0 and at most 1"),
         ("min_p", -0.01, "min-p", "from 0 to 1"),
         ("min_p", 1.01, "min-p", "from 0 to 1"),
-        ("repetition_penalty", 0.0, "repetition penalty", "above 0"),
+        ("repetition_penalty", 0.0, "repetition penalty", "from 0.01 to 100"),
+        ("repetition_penalty", 100.1, "repetition penalty", "from 0.01 to 100"),
+        ("repetition_penalty", math.nan, "repetition penalty", "from 0.01 to 100"),
+        ("presence_penalty", -100.1, "presence penalty", "from -100 to 100"),
+        ("presence_penalty", 100.1, "presence penalty", "from -100 to 100"),
+        ("presence_penalty", math.nan, "presence penalty", "from -100 to 100"),
+        ("frequency_penalty", -math.inf, "frequency penalty", "from -100 to 100"),
+        ("frequency_penalty", 100.1, "frequency penalty", "from -100 to 100"),
         ("penalty_window", -1, "penalty window", "0 or more"),
         ("seed", -1, "seed", "from 0 to 2^63-1"),
         ("seed", 2**63, "seed", "from 0 to 2^63-1"),
@@ -51,6 +61,7 @@ def test_sampling_out_of_range_is_refused(
     "chosen",
     [
         {"temperature": 0.0},
+        {"temperature": 100.0},
         {"top_k": 0},
         {"top_k": MAX_INTEGER},
         {"top_p": 1.0},
@@ -58,6 +69,12 @@ def test_sampling_out_of_range_is_refused(
         {"min_p": 0.0},
         {"min_p": 1.0},
         {"repetition_penalty": 0.01},
+        {"repetition_penalty": 100.0},
+        {"presence_penalty": -100.0},
+        {"presence_penalty": 100.0},
+        {"frequency_penalty": -100.0},
+        {"frequency_penalty": 100.0},
+        {"logit_bias": {0: -math.inf, 1: 1e6}},
         {"penalty_window": 0},
         {"seed": 0},
         {"seed": 2**63 - 1},
@@ -71,13 +88,35 @@ def test_the_ends_of_a_range_belong_to_it(chosen: dict[str, Any]) -> None:
     assert {name: getattr(settings, name) for name in chosen} == chosen
 
 
+@pytest.mark.parametrize(
+    ("bias", "refused"),
+    [
+        ({-1: 1.0}, "biased token to -1.*0 or more"),
+        ({5: math.inf}, "logit bias to inf.*-inf for never"),
+        ({5: math.nan}, "logit bias to nan.*a number"),
+    ],
+    ids=["no-token", "for-certain", "no-number"],
+)
+def test_a_bias_that_cannot_be_added_is_refused(bias: dict[int, float], refused: str) -> None:
+    with pytest.raises(InvalidSetting, match=refused):
+        SamplingSettings(logit_bias=bias)
+
+
 @pytest.mark.parametrize("length", [-1, MAX_DRAFT_LENGTH + 1])
 def test_a_draft_length_out_of_range_is_refused(length: int) -> None:
-    with pytest.raises(InvalidSetting, match=f"draft length to {length}.*to {MAX_DRAFT_LENGTH}"):
+    with pytest.raises(
+        InvalidSetting, match=f"draft length to {length}.*auto, or from 0.*to {MAX_DRAFT_LENGTH}"
+    ):
         SpeculationSettings(draft_length=length)
 
-    SpeculationSettings(draft_length=0)
-    SpeculationSettings(draft_length=MAX_DRAFT_LENGTH)
+
+@pytest.mark.parametrize("length", ["auto", 0, MAX_DRAFT_LENGTH])
+def test_a_draft_length_within_range_or_left_to_the_program_is_taken(length: DraftLength) -> None:
+    assert SpeculationSettings(draft_length=length).draft_length == length
+
+
+def test_unless_chosen_the_draft_is_as_long_as_it_pays() -> None:
+    assert SpeculationSettings().draft_length == "auto"
 
 
 @pytest.mark.parametrize(
@@ -106,14 +145,18 @@ def test_an_answer_of_no_or_too_many_tokens_is_refused(tokens: int, allowed: str
         Generate(id=1, conversation=(), max_tokens=tokens)
 
 
-@pytest.mark.parametrize("rule", ["auto", "greedy", "token"])
+@pytest.mark.parametrize("rule", ["auto", "greedy", "token", "block", "coupled"])
 def test_at_temperature_zero_every_rule_is_the_greedy_one(rule: RuleChoice) -> None:
     assert SpeculationSettings(rule=rule).effective_rule(GREEDY) == "greedy"
 
 
-@pytest.mark.parametrize("rule", ["auto", "token"])
-def test_above_temperature_zero_tokens_are_verified(rule: RuleChoice) -> None:
-    assert SpeculationSettings(rule=rule).effective_rule(WARM) == "token"
+@pytest.mark.parametrize("rule", ["token", "block", "coupled"])
+def test_above_temperature_zero_the_rule_is_the_one_that_was_chosen(rule: RuleChoice) -> None:
+    assert SpeculationSettings(rule=rule).effective_rule(WARM) == rule
+
+
+def test_above_temperature_zero_a_draft_is_verified_as_a_block_unless_chosen_otherwise() -> None:
+    assert SpeculationSettings().effective_rule(WARM) == "block"
 
 
 def test_the_greedy_rule_is_refused_where_it_would_lose_something() -> None:

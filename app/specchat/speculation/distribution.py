@@ -31,16 +31,20 @@ class Distribution:
         index = int(cumulative.searchsorted(uniform * cumulative[-1], side="right"))
         return int(self.ids[min(index, len(self.ids) - 1)])
 
-    def minus(self, other: "Distribution") -> "Distribution":
-        """max(self - other, 0), normalised: what to draw from after a refusal.
-
-        Where nothing is left, which only rounding can bring about, it is `self`.
-        """
+    def excess(self, other: "Distribution", weight: float = 1.0) -> npt.NDArray[np.float64]:
+        """max(weight * self - other, 0) for each id of this one."""
         taken = np.zeros_like(self.probabilities)
         places = other.ids.searchsorted(self.ids)
         inside = places < len(other.ids)
         shared = np.flatnonzero(inside)[other.ids[places[inside]] == self.ids[inside]]
         taken[shared] = other.probabilities[places[shared]]
-        left = np.maximum(self.probabilities - taken, 0.0)
+        return np.maximum(weight * self.probabilities - taken, 0.0)
+
+    def minus(self, other: "Distribution", weight: float = 1.0) -> "Distribution":
+        """max(weight * self - other, 0), normalised: what to draw from after a refusal.
+
+        Where nothing is left, which only rounding can bring about, it is `self`.
+        """
+        left = self.excess(other, weight)
         total = left.sum()
         return Distribution(self.ids, left / total) if total > 0 else self

@@ -1,5 +1,6 @@
 """What a person chooses about sampling and speculation. Plain data, checked when built."""
 
+import math
 from typing import Literal
 
 import msgspec
@@ -13,14 +14,15 @@ MAX_INTEGER = 2**31 - 1
 """The largest number that llama.cpp takes for a count."""
 
 DrafterChoice = Literal["auto", "model", "ngram", "none"]
-RuleChoice = Literal["auto", "greedy", "token"]
-Rule = Literal["greedy", "token"]
+RuleChoice = Literal["auto", "greedy", "token", "block", "coupled"]
+Rule = Literal["greedy", "token", "block", "coupled"]
+DraftLength = int | Literal["auto"]
 
 
 class SamplingSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the next token is drawn from the logits, in llama.cpp's order of stages:
 
-    penalties, logit bias, top-k, top-p, min-p, temperature.
+    logit bias, penalties, top-k, top-p, min-p, temperature.
     """
 
     temperature: float = 0.8
@@ -45,14 +47,25 @@ class SamplingSettings(msgspec.Struct, frozen=True, kw_only=True):
     """None draws a fresh one; the seed used is reported."""
 
     def __post_init__(self) -> None:
-        require_setting(self.temperature >= 0, "temperature", self.temperature, "0 or more")
+        require_setting(
+            0 <= self.temperature <= 100, "temperature", self.temperature, "from 0 to 100"
+        )
         require_setting(self.top_k >= 0, "top-k", self.top_k, "0 (all) or more")
         require_at_most(MAX_INTEGER, "top-k", self.top_k)
         require_setting(0 < self.top_p <= 1, "top-p", self.top_p, "above 0 and at most 1")
         require_setting(0 <= self.min_p <= 1, "min-p", self.min_p, "from 0 to 1")
         require_setting(
-            self.repetition_penalty > 0, "repetition penalty", self.repetition_penalty, "above 0"
+            0.01 <= self.repetition_penalty <= 100,
+            "repetition penalty",
+            self.repetition_penalty,
+            "from 0.01 to 100",
         )
+        for name in ("presence_penalty", "frequency_penalty"):
+            value = getattr(self, name)
+            require_setting(-100 <= value <= 100, name.replace("_", " "), value, "from -100 to 100")
+        for token, bias in self.logit_bias.items():
+            require_setting(token >= 0, "biased token", token, "the id of a token, 0 or more")
+            require_setting(bias < math.inf, "logit bias", bias, "a number, or -inf for never")
         require_setting(
             self.penalty_window >= 0, "penalty window", self.penalty_window, "0 or more"
         )
@@ -79,18 +92,18 @@ class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Who drafts, how far, and by which rule drafted tokens are kept."""
 
     drafter: DrafterChoice = "auto"
-    """`auto`: the draft model when there is one, else the n-gram drafter."""
-    draft_length: int = 3
-    """Tokens drafted a round at most; 0 is plain decoding."""
+    """`auto`: n-grams of the conversation, and the draft model where there is one."""
+    draft_length: DraftLength = "auto"
+    """Tokens drafted a round at most; 0 is plain decoding; `auto`: as far as it pays."""
     rule: RuleChoice = "auto"
-    """`auto`: greedy at temperature 0, token verification above it."""
+    """`auto`: greedy at temperature 0, block verification above it."""
 
     def __post_init__(self) -> None:
         require_setting(
-            0 <= self.draft_length <= MAX_DRAFT_LENGTH,
+            self.draft_length == "auto" or 0 <= self.draft_length <= MAX_DRAFT_LENGTH,
             "draft length",
             self.draft_length,
-            f"from 0 (plain decoding) to {MAX_DRAFT_LENGTH}",
+            f"auto, or from 0 (plain decoding) to {MAX_DRAFT_LENGTH}",
         )
 
     def effective_rule(self, sampling: SamplingSettings) -> Rule:
@@ -107,7 +120,7 @@ class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
                 "The greedy rule is lossless at temperature 0 only.",
                 "Use --temperature 0, or leave --rule out.",
             )
-        return "token"
+        return "block" if self.rule == "auto" else self.rule
 
 
 def require_at_most(largest: int, name: str, value: int | None) -> None:
