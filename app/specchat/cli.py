@@ -15,12 +15,23 @@ if TYPE_CHECKING:
     from specchat.engine.protocol import Load
     from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 
+LONGEST_BY_ITSELF = 16
+"""The longest draft that `--draft-length auto` goes up to."""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _text(value: str) -> str:
     """Text of the command line; bytes in it that are no UTF-8 are replaced, as in a pipe."""
     return os.fsencode(value).decode(errors="replace")
+
+
+def _draft_length(value: str) -> int | str:
+    """`auto`, or a number of tokens."""
+    try:
+        return value if value == "auto" else int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither auto nor a whole number.") from None
 
 
 MODEL_OPTIONS = [
@@ -43,21 +54,26 @@ SPECULATION_OPTIONS = [
         "--drafter",
         type=click.Choice(["auto", "model", "ngram", "none"]),
         default="auto",
-        help="Who guesses; auto: the draft model if there is one, else n-gram.",
+        help="Who guesses; auto: n-grams of the conversation, and the draft model if there is one.",
     ),
     click.option(
         "--draft-length",
-        type=int,
-        default=3,
+        type=_draft_length,
+        default="auto",
         show_default=True,
-        metavar="N",
-        help="Tokens guessed a round; 0 is plain decoding.",
+        metavar="auto|N",
+        help="Tokens guessed a round; auto: as far as it pays; 0 is plain decoding.",
     ),
     click.option(
         "--rule",
-        type=click.Choice(["auto", "greedy", "token"]),
+        type=click.Choice(["auto", "greedy", "token", "block", "coupled"]),
         default="auto",
         help="How guesses are kept; all rules are lossless.",
+    ),
+    click.option(
+        "--reproducible",
+        is_flag=True,
+        help="The same seed gives the same text, with any draft or none: --rule coupled.",
     ),
 ]
 SAMPLING_OPTIONS = [
@@ -67,7 +83,12 @@ SAMPLING_OPTIONS = [
     click.option("--top-k", type=int, default=40, show_default=True, help="0 keeps all."),
     click.option("--top-p", type=float, default=0.95, show_default=True, help="1 keeps all."),
     click.option("--min-p", type=float, default=0.05, show_default=True, help="0 keeps all."),
-    click.option("--seed", type=int, metavar="N", help="For the same text again."),
+    click.option(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="Of the draws; for the same text again add --reproducible.",
+    ),
 ]
 ANSWER_OPTIONS = [
     click.option("--system", type=_text, metavar="TEXT", help="System prompt."),
@@ -118,6 +139,7 @@ def cli(context: click.Context, /, **options: Any) -> None:
 @click.option(
     "--stop", type=_text, multiple=True, metavar="TEXT", help="End before this text; repeatable."
 )
+@click.option("--logprobs", is_flag=True, help="Log probability of every token, in the JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all figures.")
 def run(**options: Any) -> None:
     """Answer one prompt on standard output and leave."""
@@ -135,6 +157,7 @@ def run(**options: Any) -> None:
         speculation=_speculation(options),
         max_tokens=options["max_tokens"],
         stop=options["stop"],
+        log_probabilities=options["logprobs"],
     )
     sys.exit(answer(load, request, as_json=options["as_json"]))
 
@@ -170,13 +193,15 @@ def _load(options: dict[str, Any], *, draft_required: bool) -> Load:
     if target is None:
         target = str(built_in_model())
     drafts_with_model = options["drafter"] in ("auto", "model")
+    length = options["draft_length"]
     return Load(
         pair=Pair(target, options["draft"] if drafts_with_model else None),
         plan=Plan(
             n_ctx=options["ctx"],
             n_threads=options["threads"],
             n_gpu_layers=options["gpu_layers"],
-            max_draft_length=max(options["draft_length"], 0),
+            max_draft_length=LONGEST_BY_ITSELF if length == "auto" else min(max(length, 0), 64),
+            measure_costs=length == "auto" and options["drafter"] != "none",
             draft_required=draft_required,
         ),
     )
@@ -198,7 +223,9 @@ def _speculation(options: dict[str, Any]) -> SpeculationSettings:
     from specchat.speculation.settings import SpeculationSettings
 
     return SpeculationSettings(
-        drafter=options["drafter"], draft_length=options["draft_length"], rule=options["rule"]
+        drafter=options["drafter"],
+        draft_length=options["draft_length"],
+        rule="coupled" if options["reproducible"] else options["rule"],
     )
 
 

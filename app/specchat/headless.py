@@ -23,7 +23,7 @@ from specchat.engine.protocol import (
     Round,
     Stop,
 )
-from specchat.speculation.settings import Rule
+from specchat.speculation.settings import DraftLength, Rule
 
 CANCELLED_EXIT_CODE = 130
 
@@ -44,16 +44,20 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     acceptance: float | None
     tokens_per_round: float | None
     accepted_histogram: tuple[int, ...]
+    accepted_ngram: int
     time_to_first_token_s: float | None
     decode_s: float
     tokens_per_second: float | None
     draft_s: float
     verify_s: float
     overhead_s: float
+    plain_tokens_per_second: float | None
+    speed_up: float | None
     rule: Rule
     drafter: DrafterName
-    draft_length: int
+    draft_length: DraftLength
     seed: int
+    log_probabilities: tuple[float, ...] | None
     target: str
     draft: str | None
     engine: EngineFacts
@@ -76,16 +80,20 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             acceptance=figures.acceptance,
             tokens_per_round=figures.tokens_per_round,
             accepted_histogram=figures.accepted_histogram,
+            accepted_ngram=figures.accepted_ngram,
             time_to_first_token_s=figures.time_to_first_token_s,
             decode_s=figures.decode_s,
             tokens_per_second=figures.tokens_per_second,
             draft_s=figures.draft_s,
             verify_s=figures.verify_s,
             overhead_s=figures.overhead_s,
+            plain_tokens_per_second=figures.plain_tokens_per_second,
+            speed_up=figures.speed_up,
             rule=finished.rule,
             drafter=finished.drafter,
             draft_length=finished.draft_length,
             seed=finished.seed,
+            log_probabilities=finished.log_probabilities,
             target=loaded.target.path,
             draft=loaded.draft.path if loaded.draft else None,
             engine=loaded.engine,
@@ -194,6 +202,8 @@ def figures_line(finished: Finished) -> str:
         parts.append(f"{figures.tokens_per_round:.2f} tokens a round")
     if figures.tokens_per_second is not None:
         parts.append(f"{figures.tokens_per_second:.1f} tok/s")
+    if figures.speed_up is not None:
+        parts.append(f"{figures.speed_up:.2f}x plain")
     if figures.time_to_first_token_s is not None:
         parts.append(f"{figures.time_to_first_token_s:.2f} s to first")
     parts.append(f"{figures.emitted} tokens")

@@ -9,6 +9,11 @@ def log_folder() -> Path:
     return _folder("log")
 
 
+def data_folder() -> Path:
+    """The folder of what is worth keeping; it is made when missing."""
+    return _folder("data")
+
+
 def cache_folder() -> Path:
     """The folder of things that can be made again; it is made when missing."""
     return _folder("cache")
@@ -22,6 +27,12 @@ def _folder(kind: str) -> Path:
         from platformdirs import PlatformDirs
 
         folders = PlatformDirs("specchat", appauthor=False)
-        folder = Path({"log": folders.user_log_dir, "cache": folders.user_cache_dir}[kind])
+        folder = Path(
+            {
+                "log": folders.user_log_dir,
+                "cache": folders.user_cache_dir,
+                "data": folders.user_data_dir,
+            }[kind]
+        )
     folder.mkdir(parents=True, exist_ok=True)
     return folder

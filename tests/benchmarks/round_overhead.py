@@ -64,7 +64,7 @@ async def main() -> None:
     settings = {
         f"{drafter}, {'greedy' if sampling.is_greedy else 'sampled'}": (
             sampling,
-            SpeculationSettings(drafter=drafter),
+            SpeculationSettings(drafter=drafter, draft_length=3),
         )
         for sampling in (GREEDY, sampled)
         for drafter in drafters

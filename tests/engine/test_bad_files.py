@@ -53,7 +53,7 @@ async def engine(sound: Path) -> AsyncIterator[Engine]:
 
 async def refusal(engine: Engine, target: Path, plan: Plan | None = None) -> Failed:
     """The words with which a target is refused."""
-    await engine.send(load(target, plan=plan or Plan(n_ctx=1024)))
+    await engine.send(load(target, plan=plan or Plan(n_ctx=1024, measure_costs=False)))
     failed = await engine.first(Failed)
     assert_in_words(failed)
     assert failed.exit_code == 2
@@ -160,7 +160,7 @@ async def test_a_context_that_cannot_fit_is_refused_and_the_process_lives(
     n_ctx = psutil.virtual_memory().total // CACHE_BYTES_A_TOKEN
     if n_ctx > MAX_INTEGER:
         pytest.skip("this machine has memory for any context")
-    failed = await refusal(engine, sound, Plan(n_ctx=n_ctx))
+    failed = await refusal(engine, sound, Plan(n_ctx=n_ctx, measure_costs=False))
     assert failed.kind == "context_too_large"
     assert "GiB of memory are free" in failed.message
     assert "--ctx" in failed.help
@@ -196,7 +196,9 @@ async def test_a_draft_that_has_to_be_used_and_cannot_be_is_refused(
     engine: Engine, sound: Path, folder: Path, kind: str
 ) -> None:
     draft, error, words = mismatched(folder, kind)
-    await engine.send(load(sound, draft, Plan(n_ctx=1024, draft_required=True)))
+    await engine.send(
+        load(sound, draft, Plan(n_ctx=1024, measure_costs=False, draft_required=True))
+    )
     failed = await engine.first(Failed)
     assert_in_words(failed)
     assert failed.kind == error

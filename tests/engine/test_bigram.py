@@ -16,8 +16,10 @@ from specchat.llama.library import Library
 from specchat.llama.model import Model
 from specchat.speculation.decoder import Round
 from specchat.speculation.drafters.base import Drafter
+from specchat.speculation.drafters.chain import ChainDrafter
+from specchat.speculation.drafters.model import ModelDrafter
 from specchat.speculation.drafters.ngram import NgramDrafter
-from specchat.speculation.settings import SamplingSettings
+from specchat.speculation.settings import RuleChoice, SamplingSettings
 from support.gguf_models import Table, byte_ids, disturbed, random_table, write_bigram
 from support.speaking import make_context, make_model_drafter, said, speak
 
@@ -57,7 +59,7 @@ def model_drafter(
     target: Context,
     draft_table: Table,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Drafter]:
+) -> Iterator[ModelDrafter]:
     path = write_bigram(tmp_path_factory.mktemp("bigram") / "draft.gguf", draft_table)
     model = Model(library, path)
     drafter = make_model_drafter(target.model, model, n_ctx=N_CTX)
@@ -66,9 +68,13 @@ def model_drafter(
     model.close()
 
 
-@pytest.fixture(params=["model", "ngram"])
-def drafter(request: pytest.FixtureRequest, model_drafter: Drafter) -> Drafter:
-    return model_drafter if request.param == "model" else NgramDrafter()
+@pytest.fixture(params=["model", "ngram", "chain"])
+def drafter(request: pytest.FixtureRequest, model_drafter: ModelDrafter) -> Drafter:
+    if request.param == "model":
+        return model_drafter
+    return (
+        NgramDrafter() if request.param == "ngram" else ChainDrafter(NgramDrafter(), model_drafter)
+    )
 
 
 def softmax(row: npt.NDArray[np.float32]) -> Probabilities:
@@ -100,7 +106,9 @@ def test_greedy_text_follows_the_table(target: Context, table: Table) -> None:
     assert tokens == [int(table[token].argmax()) for token in before]
 
 
-def sampled_answers(target: Context, drafter: Drafter) -> list[list[Round]]:
+def sampled_answers(
+    target: Context, drafter: Drafter, rule: RuleChoice, sampling: SamplingSettings
+) -> list[list[Round]]:
     """20,000 tokens in answers of 500, each of its own seed."""
     return [
         speak(
@@ -109,38 +117,117 @@ def sampled_answers(target: Context, drafter: Drafter) -> list[list[Round]]:
             PROMPT,
             tokens=ANSWER_TOKENS,
             draft_length=3,
-            sampling=msgspec.structs.replace(PLAIN_SOFTMAX, seed=seed),
+            sampling=msgspec.structs.replace(sampling, seed=seed),
+            rule=rule,
         )
         for seed in range(ANSWERS)
     ]
 
 
-def test_sampled_text_has_the_law_of_the_table(
-    target: Context, drafter: Drafter, table: Table
-) -> None:
-    """Chi-square of 20,000 transitions, for every letter that they start from."""
-    answers = sampled_answers(target, drafter)
+def assert_law(answers: list[list[Round]], law: dict[int, Probabilities]) -> None:
+    """Chi-square of all transitions: after each letter the letters have these probabilities."""
     counts: Counter[tuple[int, int]] = Counter()
     for rounds in answers:
-        tokens = said(rounds)
-        counts.update(pairwise([PROMPT[-1], *tokens]))
+        counts.update(pairwise([PROMPT[-1], *said(rounds)]))
     assert counts.total() == ANSWERS * ANSWER_TOKENS
     assert sum(step.accepted for rounds in answers for step in rounds) > 1_000
-    ids = byte_ids(LETTERS)
     statistic, freedom = 0.0, 0
-    for start in ids:
-        observed = np.array([counts[start, token] for token in ids], np.float64)
-        expected = softmax(table[start])[ids] * observed.sum()
-        statistic += float(((observed - expected) ** 2 / expected).sum())
-        freedom += len(ids) - 1
+    for start, expected_law in law.items():
+        observed = np.array([counts[start, token] for token in byte_ids(LETTERS)], np.float64)
+        expected = expected_law * observed.sum()
+        possible = expected > 0
+        assert observed[~possible].sum() == 0
+        difference = observed[possible] - expected[possible]
+        statistic += float((difference**2 / expected[possible]).sum())
+        freedom += int(possible.sum()) - 1
     assert stats.chi2.sf(statistic, freedom) > 0.001
+
+
+@pytest.mark.parametrize("rule", ["token", "block", "coupled"])
+def test_sampled_text_has_the_law_of_the_table(
+    target: Context, drafter: Drafter, table: Table, rule: RuleChoice
+) -> None:
+    answers = sampled_answers(target, drafter, rule, PLAIN_SOFTMAX)
+    assert_law(answers, {start: softmax(table[start])[ids()] for start in ids()})
+
+
+@pytest.mark.parametrize("rule", ["token", "block", "coupled"])
+def test_sampled_text_has_the_law_that_the_settings_leave(
+    target: Context, model_drafter: Drafter, table: Table, rule: RuleChoice
+) -> None:
+    """top-k, top-p, min-p and a penalty that reaches one token back."""
+    sampling = SamplingSettings(
+        temperature=0.9, top_k=6, top_p=0.9, min_p=0.05, presence_penalty=1.0, penalty_window=1
+    )
+    answers = sampled_answers(target, model_drafter, rule, sampling)
+    assert_law(answers, {start: law_after(table, start, sampling) for start in ids()})
+
+
+def ids() -> list[int]:
+    return byte_ids(LETTERS)
+
+
+def law_after(table: Table, start: int, sampling: SamplingSettings) -> Probabilities:
+    """The law of the next letter, worked out stage by stage on the whole row."""
+    logits = table[start].astype(np.float64)
+    logits[start] -= sampling.presence_penalty
+    order = np.argsort(-logits)[: sampling.top_k]
+    chances = np.exp(logits[order] - logits[order[0]])
+    chances /= chances.sum()
+    kept = int((chances.cumsum() >= sampling.top_p).argmax()) + 1
+    kept = min(kept, int((chances >= sampling.min_p * chances[0]).sum()))
+    weights = np.exp(logits[order[:kept]] / sampling.temperature)
+    law = np.zeros(len(logits))
+    law[order[:kept]] = weights / weights.sum()
+    result: Probabilities = law[ids()]
+    return result
+
+
+@pytest.mark.parametrize("draft_length", [1, 3, 8])
+def test_coupled_draws_say_the_same_with_any_draft_and_none(
+    target: Context, drafter: Drafter, draft_length: int
+) -> None:
+    seeded = msgspec.structs.replace(PLAIN_SOFTMAX, seed=5)
+    texts = [
+        said(
+            speak(
+                target,
+                who,
+                PROMPT,
+                tokens=300,
+                draft_length=length,
+                sampling=seeded,
+                rule="coupled",
+            )
+        )
+        for who, length in ((None, 0), (drafter, draft_length))
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_log_probabilities_are_those_of_the_table(
+    target: Context, model_drafter: Drafter, table: Table
+) -> None:
+    rounds = speak(
+        target,
+        model_drafter,
+        PROMPT,
+        tokens=200,
+        draft_length=3,
+        sampling=SamplingSettings(temperature=0.5, presence_penalty=1, seed=1),
+        with_log_probabilities=True,
+    )
+    told = [value for step in rounds for value in step.log_probabilities or ()]
+    transitions = pairwise([PROMPT[-1], *said(rounds)])
+    expected = [float(np.log(softmax(table[start])[token])) for start, token in transitions]
+    np.testing.assert_allclose(told, expected, atol=1e-3)
 
 
 def test_acceptance_is_the_overlap_of_both_laws(
     target: Context, model_drafter: Drafter, table: Table, draft_table: Table
 ) -> None:
     """A token drafted after t is kept with probability sum min(p, q) over the rows of t."""
-    answers = sampled_answers(target, model_drafter)
+    answers = sampled_answers(target, model_drafter, "token", PLAIN_SOFTMAX)
     overlap = {
         start: float(np.minimum(softmax(table[start]), softmax(draft_table[start])).sum())
         for start in byte_ids(LETTERS)

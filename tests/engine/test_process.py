@@ -93,7 +93,7 @@ async def test_loading_tells_its_progress_and_then_what_was_loaded(bigram_path: 
         fractions: dict[str, list[float]] = {"target": [], "draft": []}
         for event in progress:
             assert isinstance(event, LoadProgress)
-            fractions[event.role].append(event.fraction)
+            fractions[event.step].append(event.fraction)
         for told in fractions.values():
             assert told == sorted(told)
             assert told[-1] == 1.0
@@ -101,7 +101,7 @@ async def test_loading_tells_its_progress_and_then_what_was_loaded(bigram_path: 
         assert loaded.target.path == str(bigram_path)
         assert loaded.target.architecture == "llama"
         assert loaded.target.n_ctx_train == 32768
-        assert loaded.drafter == "model"
+        assert loaded.drafter == "chain"
         assert loaded.n_ctx == FEW.n_ctx
         assert loaded.n_threads >= 1
         assert loaded.engine.specchat == specchat.__version__
@@ -215,11 +215,11 @@ async def test_loading_again_replaces_what_was_loaded(engine: Engine, other_path
     before = await engine.answer(ask(1, max_tokens=20))
     await engine.send(load(other_path, other_path))
     loaded = await engine.first(Loaded)
-    assert (loaded.target.path, loaded.drafter) == (str(other_path), "model")
+    assert (loaded.target.path, loaded.drafter) == (str(other_path), "chain")
     after = await engine.answer(ask(2, "stuv", max_tokens=20))
     assert set(before.text) <= set("abcdefgh")
     assert set(after.text) <= set("stuvwxyz")
-    assert after.drafter == "model"
+    assert after.drafter == "chain"
 
 
 async def test_after_a_load_that_failed_the_process_still_serves(

@@ -1,11 +1,20 @@
 """A target whose state cannot step back: plain decoding, and every answer as from a cold start."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from specchat.engine.protocol import Event, Finished, Load, Message, Pair, Plan, PromptProgress
+from specchat.engine.protocol import (
+    Event,
+    Finished,
+    Generate,
+    Load,
+    Message,
+    Pair,
+    Plan,
+    PromptProgress,
+)
 from specchat.engine.session import Session
 from specchat.errors import DraftMismatch
 from specchat.llama.context import Context, Outputs
@@ -17,7 +26,7 @@ from support.engine_process import ask
 from support.gguf_models import byte_ids, random_table, write_bigram, write_mamba
 from support.speaking import Speaker
 
-PLAN = Plan(n_ctx=1024)
+PLAN = Plan(n_ctx=1024, measure_costs=False)
 QUESTION = Message("user", "once-upon-a-time-there-was-a-fox")
 NEXT = Message("user", "-and-a-hen.")
 TOKENS = 40
@@ -54,7 +63,7 @@ def answer_of(finished: Finished) -> Message:
 
 
 def test_it_loads_and_says_that_it_decodes_plainly(speaker: Speaker) -> None:
-    loaded = speaker.session.loaded
+    loaded = speaker.session.loaded()
     assert loaded.target.architecture == "mamba"
     assert loaded.drafter == "none"
     [notice] = [notice for notice in loaded.notices if notice.kind == "plain_decoding"]
@@ -156,7 +165,7 @@ def test_after_a_stop_between_two_batches_of_the_prompt_what_was_read_stays(
         if batches == 1:
             speaker.abort.set()
 
-    stopped = speaker.session.answer(ask(1, long.content), stop_after_one_batch)
+    stopped = outcome_of(speaker.session, ask(1, long.content), stop_after_one_batch)
     speaker.abort.clear()
     assert (stopped.finish_reason, stopped.text) == ("cancelled", "")
     warm = speaker.answer(long, max_tokens=TOKENS)
@@ -170,30 +179,47 @@ def test_after_a_stop_inside_a_decode_the_next_answer_equals_a_cold_start(
     long = "a-long-story-" * 30  # several batches, of several micro-batches each
     expected = cold.answer(Message("user", long), max_tokens=TOKENS)
     abort = AbortInside(library)
-    session = Session(library, Load(Pair(str(mamba_path)), PLAN), abort, drop)
+    session = Session(library, Load(Pair(str(mamba_path)), PLAN), abort, lambda make: None)
     before = abort.asked
-    session.answer(ask(1, long, max_tokens=TOKENS), drop)
+    outcome_of(session, ask(1, long, max_tokens=TOKENS))
     asks = abort.asked - before
     for number, place in enumerate(range(5, asks, asks // 20), 2):
         abort.at(place)
-        stopped = session.answer(ask(number, long, max_tokens=TOKENS), drop)
+        stopped = outcome_of(session, ask(number, long, max_tokens=TOKENS))
         assert stopped.finish_reason == "cancelled"
         assert stopped.n_past == 0  # half a step is no state
         assert stopped.tokens == expected.tokens[: len(stopped.tokens)]
-        again = session.answer(ask(number, long, max_tokens=TOKENS), drop)
+        again = outcome_of(session, ask(number, long, max_tokens=TOKENS))
         assert again.tokens == expected.tokens
     session.close()
 
 
-def drop(_event: Event) -> None:
-    """Nobody listens."""
+def outcome_of(
+    session: Session, request: Generate, listen: Callable[[Event], None] = lambda event: None
+) -> Finished:
+    """The finished answer of a session."""
+    events: list[Event] = []
+
+    def emit(make: Callable[[], Event]) -> None:
+        events.append(make())
+        listen(events[-1])
+
+    session.answer(request, emit)
+    finished = events[-1]
+    assert isinstance(finished, Finished)
+    return finished
 
 
 def test_a_recurrent_draft_is_refused_in_words(
     library: Library, bigram_path: Path, mamba_path: Path
 ) -> None:
     with pytest.raises(DraftMismatch) as refused:
-        Speaker(library, bigram_path, mamba_path, Plan(n_ctx=1024, draft_required=True))
+        Speaker(
+            library,
+            bigram_path,
+            mamba_path,
+            Plan(n_ctx=1024, measure_costs=False, draft_required=True),
+        )
     assert "mamba, keeps a state that cannot step back" in refused.value.happened
     assert "mamba.gguf for bigram.gguf" in refused.value.tried
     assert refused.value.next_step
@@ -203,7 +229,7 @@ def test_without_its_recurrent_draft_a_chat_drafts_by_ngrams(
     library: Library, bigram_path: Path, mamba_path: Path
 ) -> None:
     speaker = Speaker(library, bigram_path, mamba_path, PLAN)
-    loaded = speaker.session.loaded
+    loaded = speaker.session.loaded()
     assert (loaded.draft, loaded.drafter) == (None, "ngram")
     assert "draft_mismatch" in [notice.kind for notice in loaded.notices]
     speaker.session.close()

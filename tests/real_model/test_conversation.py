@@ -13,7 +13,7 @@ from support.speaking import Speaker
 
 pytestmark = pytest.mark.real_model
 
-SMALL = Plan(n_ctx=2048)
+SMALL = Plan(n_ctx=2048, measure_costs=False)
 QUESTION = Message("user", "Name three colours, one a line.")
 NEXT = Message("user", "Which of them is the warmest?")
 
@@ -34,10 +34,10 @@ def cold(library: Library, smollm2_path: Path) -> Iterator[Speaker]:
     speaker.session.close()
 
 
-@pytest.fixture(params=["model", "ngram", "none"])
+@pytest.fixture(params=["chain", "model", "ngram", "none"])
 def drafter(request: pytest.FixtureRequest) -> SpeculationSettings:
-    choice: DrafterChoice = request.param
-    return SpeculationSettings(drafter=choice)
+    choice: DrafterChoice = "auto" if request.param == "chain" else request.param
+    return SpeculationSettings(drafter=choice, draft_length=3)
 
 
 def answer_of(finished: Finished) -> Message:
@@ -183,7 +183,7 @@ def test_a_prompt_longer_than_the_context_is_refused_in_words(speaker: Speaker) 
 
 
 def test_a_full_context_ends_the_answer(library: Library, smollm2_path: Path) -> None:
-    speaker = Speaker(library, smollm2_path, smollm2_path, Plan(n_ctx=256))
+    speaker = Speaker(library, smollm2_path, smollm2_path, Plan(n_ctx=256, measure_costs=False))
     finished = speaker.answer(
         Message("user", "word " * 215),
         sampling=SamplingSettings(temperature=0, logit_bias={2: -100.0, 0: -100.0}),

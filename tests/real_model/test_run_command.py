@@ -28,7 +28,7 @@ from support.engine_process import DEADLINE_S
 from support.gguf_models import random_table, write_bigram, write_mamba
 
 PROMPTLY_S = 3.0
-GREEDY = ("--temperature", "0")
+GREEDY = ("--temperature", "0", "--draft-length", "3")
 SHORT = ("--max-tokens", "24", *GREEDY)
 ROUNDING_S = 1e-9
 NOTICE = "No chat template: bigram has no chat template;"
@@ -86,7 +86,7 @@ def test_json_is_one_object_with_figures_that_agree() -> None:
     assert_figures_agree(report)
     assert report["accepted"] > 0
     assert report["finish_reason"] in ("stop", "length")
-    assert (report["rule"], report["drafter"], report["draft_length"]) == ("token", "ngram", 3)
+    assert (report["rule"], report["drafter"], report["draft_length"]) == ("block", "ngram", 3)
     assert report["seed"] == 7
     assert report["draft"] is None
     assert report["target"].endswith(".gguf")
@@ -102,9 +102,42 @@ def test_with_a_draft_model_the_greedy_answer_is_the_plain_one(smollm2_path: Pat
         assert_figures_agree(report)
     assert drafted["tokens"] == plain["tokens"]
     assert (plain["drafter"], plain["draft"], plain["drafted"]) == ("none", None, 0)
-    assert (drafted["drafter"], drafted["draft"]) == ("model", str(smollm2_path))
+    assert (drafted["drafter"], drafted["draft"]) == ("chain", str(smollm2_path))
     assert drafted["acceptance"] == 1
     assert drafted["rounds"] < plain["rounds"]
+
+
+@pytest.mark.real_model
+def test_by_itself_the_length_follows_what_was_measured_and_the_plain_rate_is_told() -> None:
+    prompt = ("--prompt", "Write a story about a fox.", "--json", "--max-tokens", "48")
+    report = report_of(specchat("run", *prompt, "--temperature", "0").stdout)
+    assert report["draft_length"] == "auto"
+    assert report["plain_tokens_per_second"] > 0
+    assert report["speed_up"] == pytest.approx(
+        report["tokens_per_second"] / report["plain_tokens_per_second"]
+    )
+
+
+@pytest.mark.real_model
+def test_reproducible_text_depends_on_the_seed_and_not_on_the_draft(smollm2_path: Path) -> None:
+    prompt = ("--prompt", "Write a story.", "--json", "--max-tokens", "24", "--reproducible")
+    drafts = (("--drafter", "none"), ("--draft", str(smollm2_path)), ("--draft-length", "5"))
+    reports = [
+        report_of(specchat("run", *prompt, "--seed", "3", *draft).stdout) for draft in drafts
+    ]
+    assert {report["rule"] for report in reports} == {"coupled"}
+    assert reports[0]["tokens"] == reports[1]["tokens"] == reports[2]["tokens"]
+    other = report_of(specchat("run", *prompt, "--seed", "4", *drafts[0]).stdout)
+    assert other["tokens"] != reports[0]["tokens"]
+
+
+@pytest.mark.real_model
+def test_log_probabilities_come_on_request(smollm2_path: Path) -> None:
+    prompt = ("--prompt", "Count.", "--json", "--draft", str(smollm2_path), *SHORT)
+    report = report_of(specchat("run", *prompt, "--logprobs").stdout)
+    assert len(report["log_probabilities"]) == report["emitted"]
+    assert all(value <= 0 for value in report["log_probabilities"])
+    assert report_of(specchat("run", *prompt).stdout)["log_probabilities"] is None
 
 
 @pytest.mark.real_model
@@ -269,7 +302,7 @@ def test_on_a_terminal_the_text_comes_while_it_is_written(bigram: tuple[str, str
 
 BAD_SETTINGS = {
     "a draft length below nothing": (["--draft-length", "-1"], "draft length to -1"),
-    "a draft length beyond reason": (["--draft-length", "999"], "draft to 999"),
+    "a draft length beyond reason": (["--draft-length", "999"], "draft length to 999"),
     "a temperature that is no number": (["--temperature", "nan"], "temperature to nan"),
     "a temperature below nothing": (["--temperature", "-0.5"], "temperature to -0.5"),
     "a top-p above one": (["--top-p", "1.5"], "top-p to 1.5"),

@@ -31,9 +31,9 @@ DEADLINE_S = 30.0
 POLL_S = 0.01
 
 GREEDY = SamplingSettings(temperature=0)
-FEW = Plan(n_ctx=1024)
+FEW = Plan(n_ctx=1024, measure_costs=False)
 """A context that is made in no time."""
-ROOMY = Plan(n_ctx=8192)
+ROOMY = Plan(n_ctx=8192, measure_costs=False)
 """A context in which a byte model writes for seconds."""
 
 Wanted = TypeVar("Wanted", bound=Event)

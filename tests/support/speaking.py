@@ -1,9 +1,7 @@
 """Driving the decoder and a session in the test's own process."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from specchat.engine import protocol as events
 from specchat.engine.protocol import Event, Finished, Generate, Load, Message, Pair, Plan
@@ -11,14 +9,15 @@ from specchat.engine.session import Session
 from specchat.llama.context import Context, default_threads
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
-from specchat.speculation.controller import FixedLength
+from specchat.speculation.controller import FixedLength, LengthController
 from specchat.speculation.decoder import Decoder, Round
 from specchat.speculation.drafters.base import Drafter
 from specchat.speculation.drafters.model import ModelDrafter
 from specchat.speculation.sampling import Sampler
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from specchat.speculation.settings import RuleChoice, SamplingSettings, SpeculationSettings
 
 GREEDY = SamplingSettings(temperature=0)
+THREE = SpeculationSettings(draft_length=3)
 MAX_DRAFT_LENGTH = 16
 
 
@@ -46,15 +45,23 @@ def speak(
     tokens: int,
     draft_length: int,
     sampling: SamplingSettings = GREEDY,
+    rule: RuleChoice = "auto",
+    controller: LengthController | None = None,
+    with_log_probabilities: bool = False,
 ) -> list[Round]:
-    """The rounds of one answer."""
-    decoder = Decoder(target, drafter)
+    """The rounds of one answer; a controller goes before a draft length."""
+    decoder = Decoder(
+        target,
+        drafter,
+        Sampler(sampling),
+        SpeculationSettings(rule=rule).effective_rule(sampling),
+        controller or FixedLength(draft_length),
+        sampling.seed or 0,
+        with_log_probabilities=with_log_probabilities,
+    )
     for _ in decoder.prefill(prompt):
         pass
-    rule = SpeculationSettings().effective_rule(sampling)
-    random = np.random.default_rng(sampling.seed)
-    controller = FixedLength(draft_length)
-    return list(decoder.rounds(Sampler(sampling), rule, controller, random, tokens))
+    return list(decoder.rounds(tokens))
 
 
 def said(rounds: Sequence[Round]) -> list[int]:
@@ -72,15 +79,17 @@ class Speaker:
         self.events: list[Event] = []
         self._answers = 0
         pair = Pair(str(target), None if draft is None else str(draft))
-        self.session = Session(library, Load(pair, plan or Plan()), self.abort, self.events.append)
+        load = Load(pair, plan or Plan(measure_costs=False))
+        self.session = Session(library, load, self.abort, lambda make: self.events.append(make()))
 
     def answer(
         self,
         *conversation: Message,
         sampling: SamplingSettings = GREEDY,
-        speculation: SpeculationSettings = SpeculationSettings(),  # noqa: B008
+        speculation: SpeculationSettings = THREE,
         max_tokens: int | None = None,
         stop: tuple[str, ...] = (),
+        log_probabilities: bool = False,
         abort_after: int | None = None,
     ) -> Finished:
         """The finished answer; with `abort_after`, the flag is set after that many rounds."""
@@ -88,8 +97,9 @@ class Speaker:
         self.events.clear()
         rounds = 0
 
-        def emit(event: Event) -> None:
+        def emit(make: Callable[[], Event]) -> None:
             nonlocal rounds
+            event = make()
             self.events.append(event)
             rounds += isinstance(event, events.Round)
             if rounds == abort_after:
@@ -102,11 +112,15 @@ class Speaker:
             speculation=speculation,
             max_tokens=max_tokens,
             stop=stop,
+            log_probabilities=log_probabilities,
         )
         try:
-            return self.session.answer(request, emit)
+            self.session.answer(request, emit)
         finally:
             self.abort.clear()
+        finished = self.events[-1]
+        assert isinstance(finished, Finished)
+        return finished
 
     def streamed(self) -> str:
         """The text that came round by round."""

@@ -119,7 +119,7 @@ class Script:
                 draft=_model("draft", command.pair.draft or "") if has_draft else None,
                 n_ctx=N_CTX,
                 n_threads=4,
-                drafter="model" if has_draft else "ngram",
+                drafter="chain" if has_draft else "ngram",
                 engine=EngineFacts(
                     specchat="0", llama_cpp_python="0", llama_cpp="0", backend="CPU"
                 ),
@@ -169,7 +169,7 @@ class Script:
     def rounds(self, command: Generate, pieces: Iterator[str], drafted: int = 3) -> Figures:
         """Rounds that carry these pieces; how many tokens each keeps goes round a fixed list."""
         kept = (3, 2, 3, 0, 3, 1)
-        reason = f'drafting {drafted}: "text is predictable"' if drafted else "plain decoding"
+        reason = f"drafting {drafted}: text is predictable" if drafted else "plain decoding"
         figures = Figures(prompt_tokens=120, accepted_histogram=(0,) * 17, tested_at=(0,) * 16)
         for index, piece in enumerate(pieces):
             accepted = min(drafted, kept[index % len(kept)])
@@ -201,8 +201,9 @@ class Script:
                 n_past=400 + figures.emitted,
                 seed=1,
                 rule="token",
-                drafter="model",
+                drafter="chain",
                 draft_length=3,
+                log_probabilities=None,
                 figures=figures,
             )
         )
@@ -236,6 +237,9 @@ def _after_round(before: Figures, drafted: int, accepted: int, seconds: float) -
         decode_s=before.decode_s + seconds,
         draft_s=before.draft_s + (0.012 if drafted else 0.0),
         verify_s=before.verify_s + 0.04,
+        accepted_ngram=before.accepted_ngram + accepted // 2,
+        plain_tokens_per_second=18.0,
+        plain_age_s=24.0,
     )
 
 

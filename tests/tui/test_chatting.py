@@ -33,7 +33,9 @@ async def test_an_answer_arrives_whole_and_keeps_its_figures() -> None:
         pieces = [piece.source for piece in pilot.app.query(Markdown)]
         assert "".join(pieces) == ANSWER
         assert "How does it work?" in chat(pilot)
-        assert notes(pilot) == ["81% accepted · 3.0 a round · 38.0 tok/s · 0.42 s to first"]
+        assert notes(pilot) == [
+            "81% accepted · 3.0 a round · 38.0 tok/s · 2.11x plain · 0.42 s to first"
+        ]
         assert prompt(pilot).text == ""
 
 
@@ -41,7 +43,7 @@ async def test_the_panel_shows_the_last_figures() -> None:
     async with make_app("happy").run_test(size=WIDE) as pilot:
         await until_ready(pilot)
         assert "Once the model answers" in panel(pilot)
-        assert "drafter: draft model" in panel(pilot)
+        assert "drafter: n-gram and draft model" in panel(pilot)
         await ask_and_wait(pilot, "How?")
         shown = panel(pilot)
         assert "38.0 tok/s" in shown
@@ -50,7 +52,9 @@ async def test_the_panel_shows_the_last_figures() -> None:
         assert "at 1" in shown
         assert "at 3" in shown
         assert "at 4" not in shown
-        assert 'drafting 3: "text is predictable"' in shown
+        assert "drafting 3: text is predictable" in shown.replace("\n", " ")
+        assert "2.11x plain 24 s ago" in shown
+        assert "n-gram 34%  model 66%" in shown
 
 
 async def test_plain_decoding_is_called_so() -> None:

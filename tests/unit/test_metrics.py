@@ -9,7 +9,7 @@ from specchat.speculation.metrics import RATE_WINDOW_S, Figures, Meter, SlidingR
 LONGEST = 6
 
 Round = tuple[int, int]
-"""Drafted and accepted."""
+"""Drafted and accepted; odd drafts are the n-gram drafter's."""
 
 
 def rounds_of(longest: int = LONGEST) -> st.SearchStrategy[list[Round]]:
@@ -30,6 +30,7 @@ def figures_after(rounds: list[Round]) -> Figures:
             round_s=0.5,
             draft_s=0.1,
             verify_s=0.3,
+            by_ngram=drafted % 2 == 1,
         )
     return meter.figures()
 
@@ -41,6 +42,8 @@ def test_four_rounds_counted_by_hand() -> None:
     assert figures.rounds == 4
     assert figures.drafted == 8
     assert figures.accepted == 4
+    assert figures.accepted_ngram == 3 + 1
+    assert figures.ngram_share == 1.0
     assert figures.tested == 3 + 2 + 0 + 1
     assert figures.emitted == 4 + 2 + 1 + 1
     assert figures.accepted_histogram == (2, 1, 0, 1, 0, 0, 0)
@@ -62,18 +65,56 @@ def test_there_are_no_ratios_before_the_first_round() -> None:
     assert figures.draft_share is None
     assert figures.time_to_first_token_s is None
     assert figures.acceptance_by_position == ()
+    assert figures.ngram_share is None
+    assert figures.plain_tokens_per_second is None
+    assert figures.plain_age_s is None
+    assert figures.speed_up is None
 
 
 def test_plain_decoding_has_a_rate_but_no_acceptance() -> None:
     figures = figures_after([(0, 0)] * 3)
 
     assert figures.acceptance is None
+    assert figures.ngram_share is None
     assert figures.tokens_per_round == 1.0
     assert figures.tokens_per_second == pytest.approx(2.0)
 
 
 def test_times_measured_apart_never_make_a_negative_overhead() -> None:
     assert Figures(decode_s=1.0, draft_s=0.5, verify_s=0.6).overhead_s == 0.0
+
+
+def test_accepted_tokens_belong_to_the_model_unless_the_ngram_drafter_proposed_them() -> None:
+    meter = Meter(prompt_tokens=1, max_draft_length=4)
+    for accepted, by_ngram in ((3, True), (4, None), (0, True), (2, False), (1, True)):
+        told = {} if by_ngram is None else {"by_ngram": by_ngram}
+        meter.add_round(
+            drafted=4, accepted=accepted, emitted=1, round_s=1, draft_s=0, verify_s=1, **told
+        )
+
+    assert meter.figures().accepted_ngram == 4
+    assert meter.figures().ngram_share == pytest.approx(4 / 10)
+
+
+@pytest.mark.parametrize(
+    ("plain", "speed_up"), [(None, None), (2.5, 2.0), (5.0, 1.0), (8.0, 0.625)]
+)
+def test_the_speed_up_is_the_rate_over_the_plain_rate_and_may_be_a_loss(
+    plain: float | None, speed_up: float | None
+) -> None:
+    assert Figures(emitted=10, decode_s=2.0, plain_tokens_per_second=plain).speed_up == speed_up
+
+
+def test_before_the_first_round_a_known_plain_rate_makes_no_speed_up() -> None:
+    assert Figures(plain_tokens_per_second=5.0).speed_up is None
+
+
+def test_the_plain_rate_and_its_age_are_handed_on() -> None:
+    meter = Meter(prompt_tokens=1, max_draft_length=2)
+    meter.plain_tokens_per_second, meter.plain_age_s = 12.5, 40.0
+
+    assert meter.figures().plain_tokens_per_second == 12.5
+    assert meter.figures().plain_age_s == 40.0
 
 
 @given(rounds_of())
@@ -87,6 +128,7 @@ def test_the_totals_agree_with_each_other(rounds: list[Round]) -> None:
     refusing = sum(accepted < drafted for drafted, accepted in rounds)
     assert figures.tested == figures.accepted + refusing
     assert figures.accepted <= figures.tested <= figures.drafted
+    assert figures.accepted_ngram == sum(kept for drafted, kept in rounds if drafted % 2)
     if rounds:
         assert figures.tokens_per_round == pytest.approx(1 + figures.accepted / figures.rounds)
 
@@ -113,7 +155,15 @@ def test_totals_never_shrink_and_earlier_ones_stay_as_they_were(
 ) -> None:
     before, after = figures_after(first), figures_after(first + then)
 
-    for name in ("emitted", "rounds", "drafted", "tested", "accepted", "decode_s"):
+    for name in (
+        "emitted",
+        "rounds",
+        "drafted",
+        "tested",
+        "accepted",
+        "accepted_ngram",
+        "decode_s",
+    ):
         assert getattr(before, name) <= getattr(after, name)
 
 

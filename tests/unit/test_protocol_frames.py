@@ -55,30 +55,37 @@ token_ids = st.lists(st.integers(0, 2**31 - 1), max_size=5).map(tuple)
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 lines = st.lists(words, max_size=3).map(tuple)
 optional_counts = st.none() | st.integers(1, MAX_INTEGER)
+draft_lengths = st.just("auto") | st.integers(0, MAX_DRAFT_LENGTH)
+drafters = st.sampled_from(["chain", "model", "ngram", "none"])
 
 figures = st.builds(
     Figures,
     prompt_tokens=counts,
     emitted=counts,
     accepted_histogram=st.lists(counts, max_size=4).map(tuple),
+    accepted_ngram=counts,
     tested_at=st.lists(counts, max_size=4).map(tuple),
     time_to_first_token_s=st.none() | numbers,
     decode_s=numbers,
     draft_s=numbers,
+    plain_tokens_per_second=st.none() | numbers,
+    plain_age_s=st.none() | numbers,
 )
 sampling = st.builds(
     SamplingSettings,
-    temperature=st.floats(0, 10),
+    temperature=st.floats(0, 100),
     top_k=st.integers(0, MAX_INTEGER),
-    presence_penalty=numbers,
-    logit_bias=st.dictionaries(counts, numbers | st.just(-math.inf), max_size=3),
+    presence_penalty=st.floats(-100, 100),
+    logit_bias=st.dictionaries(
+        counts, st.floats(allow_nan=False, max_value=1e300) | st.just(-math.inf), max_size=3
+    ),
     seed=st.none() | st.integers(0, 2**63 - 1),
 )
 speculation = st.builds(
     SpeculationSettings,
     drafter=st.sampled_from(["auto", "model", "ngram", "none"]),
-    draft_length=st.integers(0, MAX_DRAFT_LENGTH),
-    rule=st.sampled_from(["auto", "greedy", "token"]),
+    draft_length=draft_lengths,
+    rule=st.sampled_from(["auto", "greedy", "token", "block", "coupled"]),
 )
 plans = st.builds(
     Plan,
@@ -86,6 +93,7 @@ plans = st.builds(
     n_threads=st.none() | st.integers(1, MAX_THREADS),
     n_gpu_layers=st.integers(-1, 99),
     max_draft_length=st.integers(0, MAX_DRAFT_LENGTH),
+    measure_costs=st.booleans(),
     draft_required=st.booleans(),
 )
 messages = st.builds(Message, st.sampled_from(["system", "user", "assistant"]), words)
@@ -101,18 +109,20 @@ commands = st.one_of(
         speculation=speculation,
         max_tokens=optional_counts,
         stop=lines,
+        log_probabilities=st.booleans(),
     ),
     st.builds(Stop, integers),
     st.just(Shutdown()),
 )
 events = st.one_of(
-    st.builds(LoadProgress, fraction=numbers),
+    st.builds(LoadProgress, step=st.sampled_from(["target", "draft", "costs"]), fraction=numbers),
     st.builds(
         Loaded,
         target=models,
         draft=st.none() | models,
         n_ctx=counts,
         n_threads=counts,
+        drafter=drafters,
         load_s=numbers,
     ),
     st.builds(PromptProgress, id=integers, done=counts, total=counts, reused=counts),
@@ -135,7 +145,10 @@ events = st.one_of(
         tokens=token_ids,
         n_past=counts,
         seed=counts,
-        draft_length=counts,
+        rule=st.sampled_from(["greedy", "token", "block", "coupled"]),
+        drafter=drafters,
+        draft_length=draft_lengths,
+        log_probabilities=st.none() | st.lists(numbers, max_size=4).map(tuple),
         figures=figures,
     ),
     st.builds(Failed, exit_code=counts, id=st.none() | integers, log=lines),

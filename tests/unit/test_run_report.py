@@ -17,6 +17,7 @@ from specchat.headless import (
     report_schema,
 )
 from specchat.speculation.metrics import Figures
+from specchat.speculation.settings import DraftLength
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "run.schema.json"
 UPDATE = (
@@ -34,10 +35,13 @@ FIGURES = Figures(
     accepted=12,
     accepted_histogram=(2, 2, 2, 2),
     tested_at=(8, 6, 2),
+    accepted_ngram=4,
     time_to_first_token_s=0.25,
     decode_s=2.0,
     draft_s=0.5,
     verify_s=1.25,
+    plain_tokens_per_second=8.0,
+    plain_age_s=12.0,
 )
 MODEL = ModelFacts(
     path="/models/target.gguf",
@@ -53,7 +57,7 @@ LOADED = Loaded(
     draft=replace(MODEL, path="/models/draft.gguf"),
     n_ctx=2048,
     n_threads=2,
-    drafter="model",
+    drafter="chain",
     engine=EngineFacts(specchat="0.1", llama_cpp_python="0.3.36", llama_cpp="0.5", backend="CPU"),
     load_s=1.0,
 )
@@ -65,9 +69,10 @@ FINISHED = Finished(
     tokens=(4, 5, 6),
     n_past=51,
     seed=7,
-    rule="token",
-    drafter="model",
-    draft_length=3,
+    rule="block",
+    drafter="chain",
+    draft_length="auto",
+    log_probabilities=(-0.5, -1.25, 0.0),
     figures=FIGURES,
 )
 
@@ -91,16 +96,20 @@ def test_the_report_has_every_figure_of_the_answer() -> None:
         "acceptance": 0.75,
         "tokens_per_round": 2.5,
         "accepted_histogram": (2, 2, 2, 2),
+        "accepted_ngram": 4,
         "time_to_first_token_s": 0.25,
         "decode_s": 2.0,
         "tokens_per_second": 10.0,
         "draft_s": 0.5,
         "verify_s": 1.25,
         "overhead_s": 0.25,
-        "rule": "token",
-        "drafter": "model",
-        "draft_length": 3,
+        "plain_tokens_per_second": 8.0,
+        "speed_up": 1.25,
+        "rule": "block",
+        "drafter": "chain",
+        "draft_length": "auto",
         "seed": 7,
+        "log_probabilities": (-0.5, -1.25, 0.0),
         "target": "/models/target.gguf",
         "draft": "/models/draft.gguf",
         "engine": LOADED.engine,
@@ -115,25 +124,43 @@ def test_a_run_without_a_draft_model_or_any_round_reports_nothing_where_there_is
     assert report.tokens_per_round is None
     assert report.tokens_per_second is None
     assert report.time_to_first_token_s is None
+    assert report.plain_tokens_per_second is None
+    assert report.speed_up is None
 
 
 @pytest.mark.parametrize("figures", [FIGURES, Figures()], ids=["full", "empty"])
-def test_a_report_is_valid_by_its_schema(figures: Figures) -> None:
+@pytest.mark.parametrize("log_probabilities", [None, (-0.5,)], ids=["not-asked-for", "asked-for"])
+@pytest.mark.parametrize("draft_length", ["auto", 3])
+def test_a_report_is_valid_by_its_schema(
+    figures: Figures, log_probabilities: tuple[float, ...] | None, draft_length: DraftLength
+) -> None:
     schema = json.loads(report_schema())
-    report = RunReport.of(LOADED, replace(FINISHED, figures=figures))
-    printed = json.loads(msgspec.json.encode(report))
+    finished = replace(
+        FINISHED, figures=figures, log_probabilities=log_probabilities, draft_length=draft_length
+    )
+    printed = json.loads(msgspec.json.encode(RunReport.of(LOADED, finished)))
 
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(printed, schema)
-    del printed["seed"]
-    with pytest.raises(jsonschema.ValidationError, match="seed"):
-        jsonschema.validate(printed, schema)
+    for name in printed:
+        with pytest.raises(jsonschema.ValidationError, match=name):
+            jsonschema.validate({key: printed[key] for key in printed if key != name}, schema)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("rule", "none"), ("drafter", "auto"), ("draft_length", "long")]
+)
+def test_the_schema_refuses_words_that_no_report_has(name: str, value: str) -> None:
+    printed = json.loads(msgspec.json.encode(RunReport.of(LOADED, FINISHED)))
+
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(printed | {name: value}, json.loads(report_schema()))
 
 
 def test_the_line_of_figures_names_them_all() -> None:
     assert figures_line(FINISHED) == (
-        "75% accepted · 2.50 tokens a round · 10.0 tok/s · 0.25 s to first · 20 tokens"
-        " · drafter model, length 3, token"
+        "75% accepted · 2.50 tokens a round · 10.0 tok/s · 1.25x plain · 0.25 s to first"
+        " · 20 tokens · drafter chain, length auto, block"
     )
 
 
@@ -141,6 +168,12 @@ def test_the_line_of_figures_leaves_out_what_was_not_measured() -> None:
     finished = replace(FINISHED, figures=Figures(), drafter="none", draft_length=0, rule="greedy")
 
     assert figures_line(finished) == "0 tokens · drafter none, length 0, greedy"
+
+
+def test_a_slow_down_is_told_as_such() -> None:
+    finished = replace(FINISHED, figures=replace(FIGURES, plain_tokens_per_second=12.5))
+
+    assert "10.0 tok/s · 0.80x plain" in figures_line(finished)
 
 
 ROUND = Round(

@@ -86,7 +86,7 @@ def _raise(message: Any) -> NoReturn:
 
 def _fold_system(turns: Sequence[Turn]) -> list[Turn] | None:
     """The same conversation with the system text in the first user turn; None if there is none."""
-    if len(turns) < 2 or turns[0]["role"] != "system":
+    if [turn["role"] for turn in turns[:2]] != ["system", "user"]:
         return None
     system, first, *rest = turns
     return [{**first, "content": f"{system['content']}\n\n{first['content']}"}, *rest]

@@ -1,6 +1,7 @@
 """One answer in the making: from the prompt's tokens to `Finished`."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -15,15 +16,17 @@ from specchat.engine.protocol import (
     Round,
 )
 from specchat.errors import PromptTooLong
-from specchat.llama.context import Aborted
+from specchat.llama.context import Aborted, Context
 from specchat.speculation import decoder as speculation
-from specchat.speculation.controller import FixedLength
+from specchat.speculation.controller import LengthController, Reason
 from specchat.speculation.decoder import Decoder
+from specchat.speculation.drafters.base import Drafter
 from specchat.speculation.metrics import Meter
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.text import TextStream
 
-Emit = Callable[[Event], None]
+Emit = Callable[[Callable[[], Event]], None]
+"""Takes what makes an event: it is made and sent beside the decoding, and in order."""
 
 
 class Answer:
@@ -39,87 +42,104 @@ class Answer:
         request: Generate,
         *,
         prompt: Sequence[int],
-        decoder: Decoder,
-        drafter: DrafterName,
-        draft_length: int,
+        target: Context,
+        drafter: Drafter | None,
+        drafter_name: DrafterName,
+        controller: LengthController,
+        longest: int,
     ) -> None:
         self._started = perf_counter()
         self._request = request
         self._prompt = prompt
-        self._decoder = decoder
-        self._drafter = drafter
+        self._drafter_name = drafter_name
         self._rule = request.speculation.effective_rule(request.sampling)
-        self._controller = FixedLength(draft_length)
-        self._vocabulary = decoder.target.model.vocabulary
-        self._text = TextStream(self._vocabulary.piece, request.stop)
-        self._meter = Meter(len(prompt), draft_length)
+        self._controller = controller
         seed = request.sampling.seed
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-        _require_fit(prompt, decoder.target.n_ctx)
+        vocabulary = target.model.vocabulary
+        self._decoder = Decoder(
+            target,
+            drafter,
+            Sampler(request.sampling, vocabulary.suppressed),
+            self._rule,
+            controller,
+            self._seed,
+            with_log_probabilities=request.log_probabilities,
+        )
+        self._text = TextStream(vocabulary.piece, request.stop)
+        self._meter = Meter(len(prompt), longest)
+        self._log_probabilities: list[float] = []
+        _require_fit(prompt, target.n_ctx)
 
-    def run(self, emit: Emit) -> Finished:
+    def run(self, emit: Emit) -> None:
         """Prefill and decode to the end, with events on the way; an abort ends it too."""
         try:
             self._prefill(emit)
             reason = self._decode(emit)
         except Aborted:
             reason = "cancelled"
-        return self._finished(reason)
+        emit(partial(self._finished, reason, len(self._decoder.target.tokens)))
 
     def _prefill(self, emit: Emit) -> None:
         total = len(self._prompt)
         for reused, done in self._decoder.prefill(self._prompt):
-            self._meter.reused_tokens = reused
-            emit(
-                PromptProgress(
-                    id=self._request.id, done=done - reused, total=total - reused, reused=reused
-                )
-            )
+            emit(partial(self._read, done - reused, total - reused, reused))
 
     def _decode(self, emit: Emit) -> FinishReason:
-        rounds = self._decoder.rounds(
-            Sampler(self._request.sampling, self._vocabulary.suppressed),
-            self._rule,
-            self._controller,
-            np.random.default_rng(self._seed),
-            self._request.max_tokens,
-        )
+        target, controller = self._decoder.target, self._controller
+        text: str | None = None
+        rounds = self._decoder.rounds(self._request.max_tokens)
         for step in rounds:
-            new_text = self._text.add(step.tokens)
-            self._count(step)
-            emit(
-                Round(
-                    id=self._request.id,
-                    text=new_text,
-                    tokens=tuple(step.tokens),
-                    drafted=step.drafted,
-                    accepted=step.accepted,
-                    reason=self._controller.reason,
-                    n_past=len(self._decoder.target.tokens),
-                    figures=self._meter.figures(),
-                )
-            )
-            if step.ended or self._text.stopped:
+            if self._request.stop:  # then the text decides whether to go on
+                text = self._text.add(step.tokens)
+            now = perf_counter()
+            emit(partial(self._told, step, text, controller.reason, len(target.tokens), now))
+            if step.ended or (text is not None and self._text.stopped):
                 rounds.close()
                 return "stop"
         return "length"
 
-    def _count(self, step: speculation.Round) -> None:
-        self._meter.add_round(
+    # From here on: what makes the events, beside the decoding of later rounds.
+
+    def _read(self, done: int, total: int, reused: int) -> PromptProgress:
+        self._meter.reused_tokens = reused
+        return PromptProgress(id=self._request.id, done=done, total=total, reused=reused)
+
+    def _told(
+        self, step: speculation.Round, text: str | None, reason: Reason, n_past: int, now: float
+    ) -> Round:
+        meter, baseline = self._meter, self._controller.baseline
+        meter.add_round(
             drafted=step.drafted,
             accepted=step.accepted,
             emitted=len(step.tokens),
             round_s=step.round_s,
             draft_s=step.draft_s,
             verify_s=step.verify_s,
+            by_ngram=step.source == "ngram",
         )
-        if self._meter.rounds == 1:
-            self._meter.time_to_first_token_s = perf_counter() - self._started
+        meter.plain_tokens_per_second = baseline.tokens_per_second(n_past)
+        meter.plain_age_s = baseline.age_s
+        if meter.rounds == 1:
+            meter.time_to_first_token_s = now - self._started
+        self._log_probabilities += step.log_probabilities or ()
+        return Round(
+            id=self._request.id,
+            text=self._text.add(step.tokens) if text is None else text,
+            tokens=tuple(step.tokens),
+            drafted=step.drafted,
+            accepted=step.accepted,
+            reason=reason.words,
+            n_past=n_past,
+            figures=meter.figures(),
+        )
 
-    def _finished(self, reason: FinishReason) -> Finished:
+    def _finished(self, reason: FinishReason, n_past: int) -> Finished:
         # Tokens of a stop string are not part of the answer.
         tokens = self._decoder.ids[len(self._prompt) :][: self._text.kept_tokens]
         self._meter.emitted = len(tokens)
+        logs = tuple(self._log_probabilities[: len(tokens)])
+        length = self._request.speculation.draft_length
         tail = self._text.finish()
         return Finished(
             id=self._request.id,
@@ -127,11 +147,12 @@ class Answer:
             text=self._text.text,
             tail=tail,
             tokens=tuple(tokens),
-            n_past=len(self._decoder.target.tokens),
+            n_past=n_past,
             seed=self._seed,
             rule=self._rule,
-            drafter=self._drafter,
-            draft_length=self._controller.length,
+            drafter=self._drafter_name,
+            draft_length=0 if self._drafter_name == "none" else length,
+            log_probabilities=logs if self._request.log_probabilities else None,
             figures=self._meter.figures(),
         )
 

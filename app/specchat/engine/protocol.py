@@ -13,6 +13,7 @@ from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
     MAX_DRAFT_LENGTH,
     MAX_INTEGER,
+    DraftLength,
     Rule,
     SamplingSettings,
     SpeculationSettings,
@@ -27,8 +28,8 @@ MAX_THREADS = 512
 """`GGML_MAX_N_THREADS` (ggml.h): with more llama.cpp ends the process."""
 
 Role = Literal["system", "user", "assistant"]
-ModelRole = Literal["target", "draft"]
-DrafterName = Literal["model", "ngram", "none"]
+DrafterName = Literal["chain", "model", "ngram", "none"]
+LoadStep = Literal["target", "draft", "costs"]
 FinishReason = Literal["stop", "length", "cancelled"]
 
 
@@ -54,6 +55,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     n_gpu_layers: int = -1
     """-1 puts every layer on the GPU, when there is one."""
     max_draft_length: int = 16
+    measure_costs: bool = True
+    """Measure at load what decode calls cost, unless this machine has done so for this pair."""
     draft_required: bool = False
     """Refuse to load when the draft cannot be used, instead of going on without it."""
 
@@ -95,6 +98,8 @@ class Generate(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """None: until the model ends or the context is full."""
     stop: tuple[str, ...] = ()
     """Texts that end the answer; they are not part of it."""
+    log_probabilities: bool = False
+    """Report the log probability of every token of the answer."""
 
     def __post_init__(self) -> None:
         require_setting(
@@ -149,9 +154,9 @@ class Notice(msgspec.Struct, frozen=True):
 
 
 class LoadProgress(msgspec.Struct, frozen=True, tag=True):
-    """Loading goes on."""
+    """Loading goes on; `costs` measures what decode calls cost on this machine."""
 
-    role: ModelRole
+    step: LoadStep
     fraction: float
 
 
@@ -207,7 +212,9 @@ class Finished(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     seed: int
     rule: Rule
     drafter: DrafterName
-    draft_length: int
+    draft_length: DraftLength
+    log_probabilities: tuple[float, ...] | None
+    """Of each token, by the target itself, before any sampling setting."""
     figures: Figures
 
 

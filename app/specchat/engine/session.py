@@ -1,22 +1,23 @@
 """A loaded pair: models, contexts, drafters, and the answers they give."""
 
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 import specchat
 from specchat.chat.template import ChatTemplate
 from specchat.engine.answer import Answer, Emit
+from specchat.engine.costs import adaptive, known_costs, quick_costs
 from specchat.engine.prompt import prompt_tokens
 from specchat.engine.protocol import (
     DrafterName,
     EngineFacts,
-    Finished,
     Generate,
     Load,
     Loaded,
     LoadProgress,
+    LoadStep,
     ModelFacts,
-    ModelRole,
     Notice,
 )
 from specchat.errors import DraftMismatch, InvalidSetting, SpecchatError
@@ -24,11 +25,12 @@ from specchat.llama.context import Context, Outputs, default_threads
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
-from specchat.speculation.decoder import Decoder
+from specchat.speculation.controller import AdaptiveLength, FixedLength, LengthController
 from specchat.speculation.drafters.base import Drafter
+from specchat.speculation.drafters.chain import ChainDrafter
 from specchat.speculation.drafters.model import ModelDrafter
 from specchat.speculation.drafters.ngram import NgramDrafter
-from specchat.speculation.settings import DrafterChoice
+from specchat.speculation.settings import DrafterChoice, DraftLength
 
 DEFAULT_N_CTX = 8192
 """Context when none is asked for; less where the model was trained for less."""
@@ -41,6 +43,7 @@ class DraftModel:
     """A draft model that fits its target."""
 
     model: Model
+    context: Context
     drafter: ModelDrafter
 
 
@@ -76,13 +79,13 @@ class Session:
             eos=vocabulary.written(vocabulary.eos),
         )
         self._ngram = NgramDrafter()
+        self._adaptive = self._measured(emit)
         if not self._context.can_step_back:
             self._notices.append(_cannot_step_back(self._target))
         if self._target.chat_template is None:
             self._notices.append(_no_template(self._target))
         self._load_s = perf_counter() - started
 
-    @property
     def loaded(self) -> Loaded:
         """What was loaded, in words."""
         assert self._context is not None
@@ -102,24 +105,25 @@ class Session:
             load_s=self._load_s,
         )
 
-    def answer(self, request: Generate, emit: Emit) -> Finished:
-        """Write the answer, with events on the way.
+    def answer(self, request: Generate, emit: Emit) -> None:
+        """Write the answer, with events on the way and `Finished` as the last.
 
         Raises:
             SpecchatError: the request cannot be carried out.
         """
         assert self._context is not None
         name = self._drafter_name(request.speculation.drafter)
-        length = min(request.speculation.draft_length, self._plan.max_draft_length)
-        vocabulary = self._target.vocabulary
+        controller, longest = self._controller(name, request.speculation.draft_length)
         answer = Answer(
             request,
-            prompt=prompt_tokens(vocabulary, self._template, request.conversation),
-            decoder=Decoder(self._context, self._drafter(name)),
-            drafter=name,
-            draft_length=0 if name == "none" else length,
+            prompt=prompt_tokens(self._target.vocabulary, self._template, request.conversation),
+            target=self._context,
+            drafter=self._drafter(name),
+            drafter_name=name,
+            controller=controller,
+            longest=longest,
         )
-        return answer.run(emit)
+        answer.run(emit)
 
     def close(self) -> None:
         """Free contexts, then models."""
@@ -130,14 +134,14 @@ class Session:
             self._context.close()
         self._target.close()
 
-    def _load_model(self, path: str, role: ModelRole, emit: Emit) -> Model:
+    def _load_model(self, path: str, step: LoadStep, emit: Emit) -> Model:
         last = -1.0
 
         def progress(fraction: float) -> bool:
             nonlocal last
             if fraction - last >= PROGRESS_STEP or fraction == 1.0:
                 last = fraction
-                emit(LoadProgress(role=role, fraction=fraction))
+                emit(partial(LoadProgress, step, fraction))
             return True
 
         return Model(self._library, path, n_gpu_layers=self._plan.n_gpu_layers, progress=progress)
@@ -165,7 +169,8 @@ class Session:
             self._notices.append(_without_draft(error))
             return None
         _warm_up(context)
-        return DraftModel(model, ModelDrafter(context, self._target.vocabulary.n_tokens))
+        drafter = ModelDrafter(context, self._target.vocabulary.n_tokens)
+        return DraftModel(model, context, drafter)
 
     def _drafter_name(self, choice: DrafterChoice) -> DrafterName:
         """What a choice comes down to with what is loaded.
@@ -177,7 +182,7 @@ class Session:
         if not self._context.can_step_back:
             return "none"
         if choice == "auto":
-            return "model" if self._draft is not None else "ngram"
+            return "chain" if self._draft is not None else "ngram"
         if choice == "model" and self._draft is None:
             raise InvalidSetting(
                 "Tried to draft with a model.",
@@ -187,10 +192,38 @@ class Session:
         return choice
 
     def _drafter(self, name: DrafterName) -> Drafter | None:
-        if name == "model":
-            assert self._draft is not None
-            return self._draft.drafter
-        return self._ngram if name == "ngram" else None
+        if name == "none":
+            return None
+        if name == "ngram":
+            return self._ngram
+        assert self._draft is not None
+        model = self._draft.drafter
+        return model if name == "model" else ChainDrafter(self._ngram, model)
+
+    def _controller(self, name: DrafterName, length: DraftLength) -> tuple[LengthController, int]:
+        """The controller of an answer, and the longest draft it may ask for."""
+        if name == "none":
+            return FixedLength(0, self._adaptive.baseline), 0
+        if length == "auto":
+            return self._adaptive, self._adaptive.longest
+        fixed = min(length, self._plan.max_draft_length)
+        return FixedLength(fixed, self._adaptive.baseline), fixed
+
+    def _measured(self, emit: Emit) -> AdaptiveLength:
+        """A controller that knows what decode calls cost here."""
+        assert self._context is not None
+        draft = self._draft.context if self._draft is not None else None
+        longest = self._plan.max_draft_length
+        if self._plan.measure_costs and longest > 0 and self._context.can_step_back:
+            costs = known_costs(
+                self._context,
+                draft,
+                longest,
+                lambda fraction: emit(partial(LoadProgress, "costs", fraction)),
+            )
+        else:
+            costs = quick_costs(self._context)
+        return adaptive(costs, longest)
 
 
 def _warm_up(context: Context) -> None:

@@ -4,8 +4,9 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from queue import SimpleQueue
 from typing import BinaryIO
 
@@ -64,7 +65,7 @@ class Worker:
     def __init__(self, commands: BinaryIO, events: BinaryIO) -> None:
         self._commands = commands
         self._events = events
-        self._outbox: SimpleQueue[Event] = SimpleQueue()
+        self._outbox: SimpleQueue[Callable[[], Event]] = SimpleQueue()
         self._queue: SimpleQueue[Load | Generate] = SimpleQueue()
         self._library: Library = open_library()
         self._library.log.echo = sys.stderr
@@ -81,7 +82,7 @@ class Worker:
                 self._carry_out(command)
             except SpecchatError as error:
                 answer = command.id if isinstance(command, Generate) else None
-                self._emit(Failed.from_error(error, answer))
+                self._emit(partial(Failed.from_error, error, answer))
 
     def _listen(self) -> None:
         try:
@@ -114,17 +115,16 @@ class Worker:
         if self._session is None:
             raise NoModel("Tried to answer.", "No model is loaded.", "Load one first.")
         with self._stopper.running(command.id):
-            finished = self._session.answer(command, self._emit)
-        self._emit(finished)
+            self._session.answer(command, self._emit)
 
-    def _emit(self, event: Event) -> None:
-        self._outbox.put(event)
+    def _emit(self, make: Callable[[], Event]) -> None:
+        self._outbox.put(make)
 
     def _write(self) -> None:
-        """Beside the decoding, so that neither a write nor a slow reader holds it up."""
+        """Beside the decoding, so that neither making an event nor a slow reader holds it up."""
         try:
             while True:
-                self._events.write(encode_frame(self._outbox.get()))
+                self._events.write(encode_frame(self._outbox.get()()))
                 self._events.flush()
         except BrokenPipeError:  # the parent is gone
             os._exit(0)

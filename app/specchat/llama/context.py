@@ -90,7 +90,8 @@ class Context:
         self.n_batch: int = params.n_batch
         self.n_outputs: int = min(n_outputs, self.n_batch)
         params.n_outputs_max = self.n_outputs
-        params.n_threads = params.n_threads_batch = n_threads or default_threads()
+        self.n_threads = n_threads or default_threads()
+        params.n_threads = params.n_threads_batch = self.n_threads
         mark = self._log.mark()
         self.handle: Any = api.llama_init_from_model(model.handle, params)
         if not self.handle:

@@ -1,32 +1,361 @@
-"""How far to draft."""
+"""How far to draft: by yield per millisecond, zero included."""
 
-from typing import Protocol
+from collections import deque
+from statistics import median
+from time import monotonic
+from typing import Literal, Protocol
+
+import msgspec
+
+from specchat.speculation.confidence import Calibration
+from specchat.speculation.costs import CostTable
+
+Source = Literal["model", "ngram"]
+ReasonKind = Literal[
+    "fixed", "plain", "predictable", "worth", "costs_more", "no_match", "probing", "baseline"
+]
+
+RATE_DECAY = 0.98
+FIRST_GAP, LONGEST_GAP = 4, 512
+"""Rounds between two probes while drafting does not pay; the gap doubles up to the longest."""
+PREDICTABLE = 0.8
+"""From this acceptance on text is called predictable."""
+BASELINE_ROUNDS = 3
+BASELINE_EVERY = 384
+"""Plain rounds in a row, and the rounds after which the plain rate is measured anew."""
+LIKE_DEPTH = 1024
+"""Context depths this far apart at most are alike: decoding costs about the same."""
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """What the controller did in a round and why."""
+
+    kind: ReasonKind
+    length: int = 0
+    cost_ms: float = 0.0
+    saved_ms: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """For the panel."""
+        match self.kind:
+            case "fixed":
+                return f"drafting {self.length}, fixed"
+            case "plain":
+                return "plain decoding"
+            case "predictable":
+                return f"drafting {self.length}: text is predictable"
+            case "worth":
+                return (
+                    f"drafting {self.length}: costs {self.cost_ms:.1f} ms, "
+                    f"saves {self.saved_ms:.1f}"
+                )
+            case "costs_more":
+                return (
+                    f"not drafting: a draft of {self.length} costs {self.cost_ms:.1f} ms "
+                    f"and would save {self.saved_ms:.1f}"
+                )
+            case "no_match":
+                return "not drafting: nothing said before fits"
+            case "probing":
+                return f"probing: drafting {self.length} to see whether it pays again"
+            case "baseline":
+                return "measuring plain decoding"
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of a round, for the controller to learn from."""
+
+    drafted: int
+    accepted: int
+    emitted: int
+    round_ms: float
+    verify_ms: float
+    n_past: int
 
 
 class LengthController(Protocol):
-    """Decides, token by token, whether drafting one more is worth it."""
+    """Decides, token by token, how far a round drafts. Called in this order:
 
-    def wants_more(self, drafted: int) -> bool:
-        """Whether to draft another token after this many; False at 0 drafts nothing."""
+    `begin`, then for each source that could draft `gain`, then for the one that does `start` and,
+    after each of its tokens, `go_on`; at the end of the round `finish`.
+    """
+
+    @property
+    def reason(self) -> Reason:
+        """What the last round did and why."""
         ...
 
     @property
-    def reason(self) -> str:
-        """What the last round did and why, in words for the panel."""
+    def baseline(self) -> "Baseline":
+        """Plain decoding, as measured on the way."""
+        ...
+
+    def could_pay(self, source: Source) -> bool:
+        """Whether drafting with this source would win if every guess were kept."""
+        ...
+
+    def begin(self, limit: int) -> bool:
+        """A round with at most `limit` drafted tokens; False: draft nothing, whoever could."""
+        ...
+
+    def gain(self, source: Source, confidence: float | None, pending: int) -> float:
+        """Expected tokens that drafting with this source wins over not drafting.
+
+        Args:
+            confidence: of its first token, if it is known already.
+            pending: tokens it has to read first, the last one included.
+        """
+        ...
+
+    def start(self, source: Source, confidence: float | None, pending: int) -> bool:
+        """Whether this source is to draft its first token."""
+        ...
+
+    def go_on(self, confidence: float) -> bool:
+        """Whether to draft one more after a token of this confidence, 0 to 1."""
+        ...
+
+    def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
+        """A decode call of a draft model took this long."""
+        ...
+
+    def finish(self, outcome: Outcome) -> None:
+        """The round is over."""
         ...
 
 
 class FixedLength:
     """The same draft length every round; 0 is plain decoding."""
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, baseline: "Baseline | None" = None) -> None:
         self.length = length
-
-    def wants_more(self, drafted: int) -> bool:
-        """Until the length is reached."""
-        return drafted < self.length
+        self.baseline = baseline or Baseline()
+        self._limit = 0
+        self._drafted = 0
 
     @property
-    def reason(self) -> str:
-        """The fixed length, in words."""
-        return f"drafting {self.length}, fixed" if self.length else "plain decoding"
+    def reason(self) -> Reason:
+        """The length that was asked for."""
+        return Reason("fixed", self.length) if self.length else Reason("plain")
+
+    def could_pay(self, source: Source) -> bool:
+        """Whether it pays does not matter here."""
+        return self.length > 0
+
+    def begin(self, limit: int) -> bool:
+        """Drafts whenever there is room."""
+        self._limit, self._drafted = min(limit, self.length), 0
+        return self._limit > 0
+
+    def gain(self, source: Source, confidence: float | None, pending: int) -> float:
+        """A believed n-gram goes first; it costs nothing."""
+        return 1.0 if source == "model" else 2.0 * (confidence or 0.0)
+
+    def start(self, source: Source, confidence: float | None, pending: int) -> bool:
+        """Always."""
+        return True
+
+    def go_on(self, confidence: float) -> bool:
+        """Until the length is reached."""
+        self._drafted += 1
+        return self._drafted < self._limit
+
+    def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
+        """Costs do not matter here."""
+
+    def finish(self, outcome: Outcome) -> None:
+        """Plain rounds tell the plain rate."""
+        self.baseline.add(outcome)
+
+
+class Baseline:
+    """Plain tok/s, from rounds in which nothing was drafted."""
+
+    def __init__(self) -> None:
+        self._rounds: deque[tuple[float, int]] = deque(maxlen=3 * BASELINE_ROUNDS)
+        self.since = 0
+        """Rounds since the last plain one."""
+        self._measured_at: float | None = None
+
+    def add(self, outcome: Outcome) -> None:
+        """Learn from a round, plain or not."""
+        if outcome.drafted == 0:
+            self._rounds.append((outcome.round_ms, outcome.n_past))
+            self._measured_at = monotonic()
+            self.since = 0
+        else:
+            self.since += 1
+
+    def tokens_per_second(self, n_past: int) -> float | None:
+        """The plain rate at a like depth of context, or None when it was not measured there."""
+        rounds = list(self._rounds)  # another thread may be adding
+        alike = [ms for ms, depth in rounds if abs(depth - n_past) <= LIKE_DEPTH]
+        return 1000 / median(alike) if len(alike) >= BASELINE_ROUNDS else None
+
+    @property
+    def age_s(self) -> float | None:
+        """Seconds since it was last measured."""
+        return None if self._measured_at is None else monotonic() - self._measured_at
+
+
+class AdaptiveLength:
+    """Drafts for as long as the next token is expected to win more than it costs.
+
+    A renewal-reward rule: with R the rate of tokens per millisecond reached of late, t_d and t_v
+    the measured costs of drafting and of verifying, and s_i the chance that the first i drafted
+    tokens are all kept, a draft of j is worth `s_1 + ... + s_j - R * (j * t_d + t_v(j + 1))`. It
+    looks ahead over every reachable j, because costs are not monotone; j = 0 is plain decoding.
+
+    Args:
+        longest: most tokens that a round may draft.
+        verify: costs of the target's decode calls; it must hold the cost of at least one size.
+    """
+
+    def __init__(self, longest: int, verify: CostTable) -> None:
+        self.longest = longest
+        self.verify = verify
+        self.drafting: dict[Source, CostTable] = {"model": CostTable(), "ngram": CostTable()}
+        self.calibration: dict[Source, Calibration] = {
+            "model": Calibration(),
+            "ngram": Calibration(),
+        }
+        self.baseline = Baseline()
+        self.reason = Reason("plain")
+        self._tokens = self._milliseconds = 0.0
+        self._limit = 0
+        self._source: Source = "model"
+        self._confidences: list[float] = []
+        self._kept = 1.0
+        self._gap, self._since_draft = FIRST_GAP, 0
+        self._probing = False
+        self._plain_left = 0
+        self.drafting["ngram"].add(1, 0.0)
+
+    @property
+    def rate(self) -> float:
+        """Tokens per millisecond of late."""
+        if self._milliseconds == 0:
+            return 1 / self.verify.cost(1)
+        return self._tokens / self._milliseconds
+
+    def could_pay(self, source: Source) -> bool:
+        """By the costs alone. Where it could not, nothing is drafted to find out."""
+        step, plain, rate = self._step_cost(source), self.verify.cost(1), 1 / self.verify.cost(1)
+        return any(
+            length > rate * (length * step + self.verify.cost(length + 1) - plain)
+            for length in range(1, self.longest + 1)
+        )
+
+    def begin(self, limit: int) -> bool:
+        """Plain when there is no room, or when the plain rate has to be measured anew."""
+        self._limit = min(limit, self.longest)
+        self._confidences = []
+        self._kept = 1.0
+        self._probing = False
+        if self._plain_left == 0 and self.baseline.since >= BASELINE_EVERY:
+            self._plain_left = BASELINE_ROUNDS
+        if self._plain_left > 0:
+            self._plain_left -= 1
+            self.reason = Reason("baseline")
+            return False
+        self.reason = Reason("no_match" if self._limit > 0 else "plain")
+        return self._limit > 0
+
+    def gain(self, source: Source, confidence: float | None, pending: int) -> float:
+        """The best net worth over all lengths, less that of none."""
+        return self._best(source, confidence, pending)[1]
+
+    def start(self, source: Source, confidence: float | None, pending: int) -> bool:
+        """Draft where it is expected to win, and once in a while to see whether it would."""
+        length, gain = self._best(source, confidence, pending)
+        self._source = source
+        cost, saved = self._figures(source, length, confidence, pending)
+        due = self._since_draft >= self._gap
+        self._probing = gain <= 0 and due and self.could_pay(source)
+        if self._probing:
+            self.reason = Reason("probing", length)
+        elif gain <= 0:
+            self.reason = Reason("costs_more", length, cost, saved)
+        elif self._chance(source, confidence) >= PREDICTABLE:
+            self.reason = Reason("predictable", length, cost, saved)
+        else:
+            self.reason = Reason("worth", length, cost, saved)
+        return gain > 0 or self._probing
+
+    def go_on(self, confidence: float) -> bool:
+        """Look ahead from here: what is drafted is paid for."""
+        calibration = self.calibration[self._source]
+        self._confidences.append(confidence)
+        self._kept *= calibration.acceptance(confidence)
+        drafted = len(self._confidences)
+        step = self._step_cost(self._source)
+        best, here = 0.0, self.verify.cost(drafted + 1)
+        kept, won = self._kept, 0.0
+        for length in range(drafted + 1, self._limit + 1):
+            kept *= calibration.mean
+            won += kept
+            spent = (length - drafted) * step + self.verify.cost(length + 1) - here
+            best = max(best, won - self.rate * spent)
+        return best > 0
+
+    def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
+        """Learn what the draft model's decode calls cost."""
+        self.drafting[source].add(n_tokens, milliseconds)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Learn costs, acceptance, the rate, and when to probe next."""
+        self.verify.add(outcome.drafted + 1, outcome.verify_ms)
+        self.baseline.add(outcome)
+        self._tokens = self._tokens * RATE_DECAY + outcome.emitted
+        self._milliseconds = self._milliseconds * RATE_DECAY + outcome.round_ms
+        tested = min(outcome.accepted + 1, outcome.drafted)
+        for index, confidence in enumerate(self._confidences[:tested]):
+            self.calibration[self._source].learn(confidence, index < outcome.accepted)
+        if outcome.drafted == 0:
+            self._since_draft += 1
+            return
+        self._since_draft = 0
+        if not self._probing or outcome.emitted > self.rate * outcome.round_ms:
+            self._gap = FIRST_GAP
+        else:
+            self._gap = min(2 * self._gap, LONGEST_GAP)
+
+    def _best(self, source: Source, confidence: float | None, pending: int) -> tuple[int, float]:
+        """The length of at least one with the greatest gain over none, and that gain."""
+        calibration = self.calibration[source]
+        kept = self._chance(source, confidence)
+        step = self._step_cost(source)
+        first = self._step_cost(source, pending)
+        plain = self.verify.cost(1)
+        best_length, best, won, cost = 1, float("-inf"), 0.0, first - step
+        for length in range(1, self._limit + 1):
+            won += kept
+            cost += step
+            gain = won - self.rate * (cost + self.verify.cost(length + 1) - plain)
+            if gain > best:
+                best_length, best = length, gain
+            kept *= calibration.mean if confidence is None else self._chance(source, confidence)
+        return best_length, best
+
+    def _figures(
+        self, source: Source, length: int, confidence: float | None, pending: int
+    ) -> tuple[float, float]:
+        """Milliseconds that a draft of this length costs, and is expected to save."""
+        chance, kept, won = self._chance(source, confidence), 1.0, 0.0
+        for _ in range(length):
+            kept *= chance
+            won += kept
+        cost = self._step_cost(source, pending) + (length - 1) * self._step_cost(source)
+        cost += self.verify.cost(length + 1) - self.verify.cost(1)
+        return cost, won / self.rate
+
+    def _chance(self, source: Source, confidence: float | None) -> float:
+        calibration = self.calibration[source]
+        return calibration.mean if confidence is None else calibration.acceptance(confidence)
+
+    def _step_cost(self, source: Source, pending: int = 1) -> float:
+        try:
+            return self.drafting[source].cost(pending)
+        except LookupError:  # never drafted: as dear as the target would be a fool's guess
+            return 0.0

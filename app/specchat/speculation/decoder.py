@@ -7,12 +7,13 @@ import msgspec
 import numpy as np
 
 from specchat.llama.context import Context, Outputs
-from specchat.speculation.controller import LengthController
+from specchat.speculation.controller import LengthController, Outcome, Source
 from specchat.speculation.drafters.base import Draft, Drafter
-from specchat.speculation.sampling import Sampler
+from specchat.speculation.draws import CoupledDraws, Draws, RandomDraws
+from specchat.speculation.sampling import Logits, Sampler, log_probabilities
 from specchat.speculation.sequence import shared_prefix
 from specchat.speculation.settings import Rule
-from specchat.speculation.verify import Verdict, verify_greedy, verify_token
+from specchat.speculation.verify import Verdict, verify_block, verify_picks, verify_token
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -21,15 +22,19 @@ class Round(msgspec.Struct, frozen=True):
     tokens: list[int]
     drafted: int
     accepted: int
+    source: Source | None
+    """Who drafted."""
     round_s: float
     draft_s: float
     verify_s: float
     ended: bool
     """Whether the last token ends the generation."""
+    log_probabilities: list[float] | None = None
+    """Of each token, by the target itself; None unless asked for."""
 
 
 class Decoder:
-    """Writes on from a prompt, a verification round at a time.
+    """Writes on from a prompt, a verification round at a time: one answer.
 
     Between rounds the target's cache holds every token but the last, the drafter has seen nothing
     that was refused, and both stay so however the rounds end: by an end token, by closing the
@@ -38,13 +43,34 @@ class Decoder:
     Args:
         target: at least `1 + longest draft` rows of logits.
         drafter: None decodes plainly. A target that cannot step back always does.
+        sampler: the person's settings.
+        rule: how drafted tokens are verified.
+        controller: how far to draft.
+        seed: of every draw.
+        with_log_probabilities: keep them for each token; it costs a pass over every row.
     """
 
-    def __init__(self, target: Context, drafter: Drafter | None) -> None:
+    def __init__(
+        self,
+        target: Context,
+        drafter: Drafter | None,
+        sampler: Sampler,
+        rule: Rule,
+        controller: LengthController,
+        seed: int,
+        *,
+        with_log_probabilities: bool = False,
+    ) -> None:
         self.target = target
         self.drafter = drafter if target.can_step_back else None
         self.ids: list[int] = []
         """The prompt and what was emitted."""
+        self._sampler = sampler
+        self._rule = rule
+        self._controller = controller
+        self._random = np.random.default_rng(seed)
+        self._draws: Draws = CoupledDraws(seed) if rule == "coupled" else RandomDraws(self._random)
+        self._with_log_probabilities = with_log_probabilities
         self._end_tokens = target.model.vocabulary.end_tokens
 
     def prefill(self, prompt: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -63,14 +89,7 @@ class Decoder:
         for done in self.target.prefill(wanted[reused:]):
             yield reused, reused + done
 
-    def rounds(
-        self,
-        sampler: Sampler,
-        rule: Rule,
-        controller: LengthController,
-        random: np.random.Generator,
-        max_tokens: int | None = None,
-    ) -> Generator[Round, None, None]:
+    def rounds(self, max_tokens: int | None = None) -> Generator[Round, None, None]:
         """Rounds until an end token, `max_tokens` or a full context.
 
         The clock of the first round starts after the drafter's prefill; the time a consumer takes
@@ -80,22 +99,30 @@ class Decoder:
             Aborted: the abort flag was set.
         """
         if self.drafter is not None:
-            self.drafter.begin(self.ids, sampler, random)
+            self.drafter.begin(self.ids, self._sampler, self._draws, self._controller)
         emitted = 0
         clock = perf_counter()
         while (limit := self._draft_limit(emitted, max_tokens)) >= 0:
             try:
-                draft, draft_s = self._draft(limit, controller)
-                verdict, verify_s = self._verify(draft, sampler, rule, random)
+                draft, draft_s = self._draft(limit)
+                logits, raw, verify_s = self._decode(draft)
+                verdict = self._verify(draft, logits)
                 tokens = self._keep(draft, verdict)
             finally:
                 self._roll_back(len(self.ids) - 1)
             emitted += len(tokens)
             now = perf_counter()
             round_s, clock = now - clock, now
+            drafted, accepted = len(draft.tokens), verdict.accepted
+            self._controller.finish(
+                Outcome(
+                    drafted, accepted, len(tokens), round_s * 1e3, verify_s * 1e3, len(self.ids)
+                )
+            )
             ended = tokens[-1] in self._end_tokens
+            logs = None if raw is None else log_probabilities(raw, tokens)
             yield Round(
-                tokens, len(draft.tokens), verdict.accepted, round_s, draft_s, verify_s, ended
+                tokens, drafted, accepted, draft.source, round_s, draft_s, verify_s, ended, logs
             )
             if ended:
                 return
@@ -107,29 +134,36 @@ class Decoder:
             limit = min(limit, max_tokens - emitted - 1)
         return min(limit, self.target.n_outputs - 1)
 
-    def _draft(self, limit: int, controller: LengthController) -> tuple[Draft, float]:
-        if self.drafter is None or limit == 0 or not controller.wants_more(0):
+    def _draft(self, limit: int) -> tuple[Draft, float]:
+        if self.drafter is None or not self._controller.begin(limit):
             return Draft(), 0.0
         started = perf_counter()
-        draft = self.drafter.draft(self.ids, limit, controller)
+        draft = self.drafter.draft(self.ids, limit, self._controller)
         for index, token in enumerate(draft.tokens):
             if token in self._end_tokens:  # nothing comes after it
                 draft = draft.cut(index + 1)
                 break
         return draft, perf_counter() - started
 
-    def _verify(
-        self, draft: Draft, sampler: Sampler, rule: Rule, random: np.random.Generator
-    ) -> tuple[Verdict, float]:
+    def _decode(self, draft: Draft) -> tuple[Logits, Logits | None, float]:
+        """The target's rows, a copy of them if it is needed, and the seconds of the decode."""
         started = perf_counter()
         self.target.decode([self.ids[-1], *draft.tokens], Outputs.ALL)
         verify_s = perf_counter() - started
         logits = self.target.rows(1 + len(draft.tokens))
-        if rule == "greedy":
-            picks = sampler.picks(logits, self.ids, draft.tokens)
-            return verify_greedy(draft.tokens, picks), verify_s
-        rows = sampler.distributions(logits, self.ids, draft.tokens)
-        return verify_token(draft.tokens, rows, draft.distributions, random.random), verify_s
+        return logits, logits.copy() if self._with_log_probabilities else None, verify_s
+
+    def _verify(self, draft: Draft, logits: Logits) -> Verdict:
+        drafted = draft.tokens
+        if self._rule == "greedy":
+            return verify_picks(drafted, self._sampler.picks(logits, self.ids, drafted))
+        rows = self._sampler.distributions(logits, self.ids, drafted)
+        if self._rule == "coupled":
+            first = len(self.ids)
+            picks = [self._draws.draw(row, first + index) for index, row in enumerate(rows)]
+            return verify_picks(drafted, picks)
+        verify = verify_block if self._rule == "block" else verify_token
+        return verify(drafted, rows, draft.distributions, self._random.random)
 
     def _keep(self, draft: Draft, verdict: Verdict) -> list[int]:
         """Append what was kept; the token after a kept end token is not said."""

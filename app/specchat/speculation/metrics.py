@@ -33,6 +33,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Entry i: rounds that kept exactly i drafted tokens."""
     tested_at: tuple[int, ...] = ()
     """Entry i: drafted tokens tested at position i + 1."""
+    accepted_ngram: int = 0
+    """Accepted tokens that the n-gram drafter proposed; the model proposed the others."""
     time_to_first_token_s: float | None = None
     """From the request to the end of the first round."""
     decode_s: float = 0.0
@@ -41,6 +43,22 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """The part of `decode_s` in which a drafter worked."""
     verify_s: float = 0.0
     """The part of `decode_s` in which the target decoded."""
+    plain_tokens_per_second: float | None = None
+    """tok/s without drafting, measured in this conversation at a like depth of context."""
+    plain_age_s: float | None = None
+    """How long ago that was measured, in seconds."""
+
+    @property
+    def speed_up(self) -> float | None:
+        """tok/s / plain tok/s, shown under 1 too; None while either is unknown."""
+        if self.plain_tokens_per_second is None or self.tokens_per_second is None:
+            return None
+        return self.tokens_per_second / self.plain_tokens_per_second
+
+    @property
+    def ngram_share(self) -> float | None:
+        """The n-gram drafter's part of the accepted tokens; None while none was accepted."""
+        return self.accepted_ngram / self.accepted if self.accepted else None
 
     @property
     def acceptance(self) -> float | None:
@@ -85,10 +103,12 @@ class Meter:
         self.emitted = 0
         self.rounds = 0
         self.time_to_first_token_s: float | None = None
+        self.plain_tokens_per_second: float | None = None
+        self.plain_age_s: float | None = None
         self._prompt_tokens = prompt_tokens
         self._histogram = [0] * (max_draft_length + 1)
         self._tested_at = [0] * max_draft_length
-        self._drafted = self._tested = self._accepted = 0
+        self._drafted = self._tested = self._accepted = self._accepted_ngram = 0
         self._decode_s = self._draft_s = self._verify_s = 0.0
 
     def add_round(
@@ -100,6 +120,7 @@ class Meter:
         round_s: float,
         draft_s: float,
         verify_s: float,
+        by_ngram: bool = False,
     ) -> None:
         """Count one verification round; times in seconds, both parts within `round_s`."""
         tested = accepted + (accepted < drafted)
@@ -108,6 +129,7 @@ class Meter:
         self._drafted += drafted
         self._tested += tested
         self._accepted += accepted
+        self._accepted_ngram += accepted if by_ngram else 0
         self._histogram[accepted] += 1
         for position in range(tested):
             self._tested_at[position] += 1
@@ -127,10 +149,13 @@ class Meter:
             accepted=self._accepted,
             accepted_histogram=tuple(self._histogram),
             tested_at=tuple(self._tested_at),
+            accepted_ngram=self._accepted_ngram,
             time_to_first_token_s=self.time_to_first_token_s,
             decode_s=self._decode_s,
             draft_s=self._draft_s,
             verify_s=self._verify_s,
+            plain_tokens_per_second=self.plain_tokens_per_second,
+            plain_age_s=self.plain_age_s,
         )
 
 

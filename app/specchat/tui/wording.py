@@ -57,6 +57,8 @@ def figures_line(figures: Figures) -> str:
         parts.append(f"{figures.tokens_per_round:.1f} a round")
     if figures.tokens_per_second is not None:
         parts.append(rate(figures.tokens_per_second))
+    if figures.speed_up is not None:
+        parts.append(f"{figures.speed_up:.2f}x plain")
     if figures.time_to_first_token_s is not None:
         parts.append(f"{seconds(figures.time_to_first_token_s)} to first")
     return SEPARATOR.join(parts)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
-import numpy as np
 
-from specchat.speculation.controller import LengthController
+from specchat.speculation.controller import LengthController, Source
 from specchat.speculation.distribution import Distribution
+from specchat.speculation.draws import Draws
 from specchat.speculation.sampling import Sampler
 
 
@@ -19,13 +19,15 @@ class Draft(msgspec.Struct, frozen=True):
 
     tokens: list[int] = []
     distributions: list[Distribution] | None = None
+    source: Source | None = None
+    """Who guessed; None where nobody did."""
 
     def cut(self, length: int) -> "Draft":
         """The first `length` tokens of it."""
         if length >= len(self.tokens):
             return self
         rows = None if self.distributions is None else self.distributions[:length]
-        return Draft(self.tokens[:length], rows)
+        return Draft(self.tokens[:length], rows, self.source)
 
 
 class Drafter(Protocol):
@@ -34,11 +36,17 @@ class Drafter(Protocol):
     The decoder calls `begin` once an answer, then `draft` and `rollback` once a round.
     """
 
-    def begin(self, ids: Sequence[int], sampler: Sampler, random: np.random.Generator) -> None:
+    def begin(
+        self,
+        ids: Sequence[int],
+        sampler: Sampler,
+        draws: Draws,
+        controller: LengthController,
+    ) -> None:
         """Get ready for this sequence; what it shares with the last one is not done again.
 
-        A drafter that draws its tokens draws them by these settings, from this source: a draft
-        needs the support that the target will have.
+        A drafter that draws its tokens draws them by these settings: a draft needs the support
+        that the target will have.
         """
         ...
 

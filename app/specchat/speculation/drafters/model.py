@@ -1,13 +1,15 @@
 """A small model with the same vocabulary guesses what the large one will say."""
 
 from collections.abc import Sequence
+from time import perf_counter
 
 import numpy as np
 
-from specchat.llama.context import Context, Outputs
+from specchat.llama.context import Context, Logits, Outputs
 from specchat.speculation.controller import LengthController
 from specchat.speculation.distribution import Distribution
 from specchat.speculation.drafters.base import Draft
+from specchat.speculation.draws import Draws, RandomDraws
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.sequence import shared_prefix
 from specchat.speculation.settings import SamplingSettings
@@ -29,19 +31,31 @@ class ModelDrafter:
         self._n_vocab = n_vocab
         self._end_tokens = context.model.vocabulary.end_tokens
         self._sampler = Sampler(SamplingSettings())
-        self._random = np.random.default_rng()
+        self._draws: Draws = RandomDraws(np.random.default_rng())
 
-    def begin(self, ids: Sequence[int], sampler: Sampler, random: np.random.Generator) -> None:
-        """Prefill all but the last token.
+    def begin(
+        self,
+        ids: Sequence[int],
+        sampler: Sampler,
+        draws: Draws,
+        controller: LengthController,
+    ) -> None:
+        """Prefill all but the last token; not where its guesses could never pay.
 
         Raises:
             Aborted: the abort flag was set.
         """
-        self._sampler, self._random = sampler, random
+        self._sampler, self._draws = sampler, draws
         prompt = ids[:-1]
         kept = self._context.rollback(shared_prefix(self._context.tokens, prompt))
+        if not controller.could_pay("model"):
+            return
         for _ in self._context.prefill(prompt[kept:]):
             pass
+
+    def pending(self, ids: Sequence[int]) -> int:
+        """How many tokens it would have to read before it could guess."""
+        return len(ids) - len(self._context.tokens)
 
     def draft(self, ids: Sequence[int], limit: int, controller: LengthController) -> Draft:
         """Decode what is new, then one token at a time.
@@ -49,30 +63,22 @@ class ModelDrafter:
         Raises:
             Aborted: the abort flag was set.
         """
-        greedy = self._sampler.settings.is_greedy
+        if not controller.start("model", None, self.pending(ids)):
+            return Draft()
         tokens: list[int] = []
         rows: list[Distribution] = []
-        feed = ids[len(self._context.tokens) :]
-        overdue = len(feed) - self._context.n_batch
-        if overdue > 0:  # it was idle for long
-            for _ in self._context.prefill(feed[:overdue]):
-                pass
-            feed = feed[overdue:]
-        while len(tokens) < limit and controller.wants_more(len(tokens)):
+        feed = self._catch_up(ids)
+        while True:
+            started = perf_counter()
             self._context.decode(feed, Outputs.LAST)
+            controller.spent("model", len(feed), (perf_counter() - started) * 1e3)
             logits = self._context.rows(1)[:, : self._n_vocab]
-            before = [*ids, *tokens] if self._sampler.settings.has_penalties else ids
-            if greedy:
-                token = self._sampler.picks(logits, before, ())[0]
-            else:
-                row = self._sampler.distributions(logits, before, ())[0]
-                token = row.draw(self._random.random())
-                rows.append(row)
+            token, confidence = self._guess(logits, ids, tokens, rows)
             tokens.append(token)
-            if token in self._end_tokens:
-                break
+            goes_on = controller.go_on(confidence)
+            if not goes_on or len(tokens) >= limit or token in self._end_tokens:
+                return Draft(tokens, rows or None, source="model")
             feed = [token]
-        return Draft(tokens, None if greedy else rows)
 
     def rollback(self, length: int) -> None:
         """Drop the guesses that were refused."""
@@ -81,3 +87,31 @@ class ModelDrafter:
     def close(self) -> None:
         """Free the draft's cache."""
         self._context.close()
+
+    def _guess(
+        self, logits: Logits, ids: Sequence[int], tokens: list[int], rows: list[Distribution]
+    ) -> tuple[int, float]:
+        """The next token and the probability that the draft gives it."""
+        before = [*ids, *tokens] if self._sampler.settings.has_penalties else ids
+        if self._sampler.settings.is_greedy:
+            token = self._sampler.picks(logits, before, ())[0]
+            return token, peak_probability(logits[0], token)
+        row = self._sampler.distributions(logits, before, ())[0]
+        rows.append(row)
+        token = self._draws.draw(row, len(ids) + len(tokens))
+        return token, row.probability(token)
+
+    def _catch_up(self, ids: Sequence[int]) -> Sequence[int]:
+        """Read what was missed but for the last batch, which is left to be decoded."""
+        feed = ids[len(self._context.tokens) :]
+        overdue = len(feed) - self._context.n_batch
+        if overdue > 0:
+            for _ in self._context.prefill(feed[:overdue]):
+                pass
+            feed = feed[overdue:]
+        return feed
+
+
+def peak_probability(row: Logits, peak: int) -> float:
+    """The softmax of the largest logit, in one pass over the row."""
+    return float(1.0 / np.exp(row - row[peak]).sum())

@@ -2,22 +2,23 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from specchat.speculation.controller import LengthController
 from specchat.speculation.drafters.base import Draft
+from specchat.speculation.draws import Draws
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.sequence import shared_prefix
 
-LONGEST = 4
+LONGEST = 6
 SHORTEST = 2
+CONFIDENCE_STEPS = 2 * (LONGEST - SHORTEST + 1)
 
 
 class NgramDrafter:
     """Looks the last tokens up in the whole conversation, the longest match first.
 
     Prompt lookup decoding, with an index that grows with the text: constant time a token.
-    Of several matches the most recent one counts.
+    Of several matches the most recent one counts. Its confidence tells the length of the match,
+    and whether the two most recent ones went on alike; how often that is right, is learnt.
     """
 
     def __init__(self) -> None:
@@ -26,22 +27,40 @@ class NgramDrafter:
         self._after: dict[tuple[int, ...], list[int]] = {}
         """For an n-gram the positions that follow its occurrences, ascending."""
 
-    def begin(self, ids: Sequence[int], sampler: Sampler, random: np.random.Generator) -> None:
+    def begin(
+        self,
+        ids: Sequence[int],
+        sampler: Sampler,
+        draws: Draws,
+        controller: LengthController,
+    ) -> None:
         """Index a sequence, or only what is new of it."""
         self.rollback(shared_prefix(self._ids, ids))
         self._extend(ids)
 
     def draft(self, ids: Sequence[int], limit: int, controller: LengthController) -> Draft:
         """What followed the most recent longest match."""
-        self._extend(ids)
-        start = self._continuation()
+        found = self.match(ids)
+        if found is None or not controller.start("ngram", found[1], 1):
+            return Draft()
+        start, confidence = found
         tokens: list[int] = []
-        if start is not None:
-            for token in ids[start : start + limit]:
-                if not controller.wants_more(len(tokens)):
-                    break
-                tokens.append(token)
-        return Draft(tokens)
+        for token in ids[start : start + limit]:
+            tokens.append(token)
+            if not controller.go_on(confidence):
+                break
+        return Draft(tokens, source="ngram")
+
+    def match(self, ids: Sequence[int]) -> tuple[int, float] | None:
+        """Where the text may go on from, and the confidence, above 0 and below 1; None: nowhere."""
+        self._extend(ids)
+        for size in range(min(LONGEST, len(ids)), SHORTEST - 1, -1):
+            positions = self._after.get(tuple(self._ids[-size:]))
+            if positions:
+                alike = len(positions) > 1 and ids[positions[-1]] == ids[positions[-2]]
+                step = 2 * (size - SHORTEST) + alike
+                return positions[-1], (step + 0.5) / CONFIDENCE_STEPS
+        return None
 
     def rollback(self, length: int) -> None:
         """Take the positions after `length` out of the index."""
@@ -64,10 +83,3 @@ class NgramDrafter:
                     key = tuple(self._ids[position - size : position])
                     self._after.setdefault(key, []).append(position)
         self._indexed = len(self._ids)
-
-    def _continuation(self) -> int | None:
-        for size in range(LONGEST, SHORTEST - 1, -1):
-            positions = self._after.get(tuple(self._ids[-size:]))
-            if positions:
-                return positions[-1]
-        return None

@@ -5,10 +5,15 @@ from pathlib import Path
 from textual.content import Content
 from textual.widgets import Static
 
-from specchat.engine.protocol import LoadProgress, Pair
+from specchat.engine.protocol import LoadProgress, LoadStep, Pair
 from specchat.tui.wording import bar, percent, shorten, visible
 
 BAR_WIDTH = 20
+STEPS: dict[LoadStep, str] = {
+    "target": "loading target  ",
+    "draft": "loading draft  ",
+    "costs": "measuring what guesses cost here  ",
+}
 
 
 class LoadingBar(Static):
@@ -16,7 +21,7 @@ class LoadingBar(Static):
 
     def __init__(self, pair: Pair) -> None:
         super().__init__(markup=False)
-        self._files = {"target": pair.target, "draft": pair.draft or ""}
+        self._files = {"target": pair.target, "draft": pair.draft or "", "costs": ""}
 
     def begin(self) -> None:
         """Loading starts."""
@@ -25,10 +30,10 @@ class LoadingBar(Static):
 
     def show(self, progress: LoadProgress) -> None:
         """Loading goes on."""
-        role = f"loading {progress.role}  "
+        role = STEPS[progress.step]
         done = percent(progress.fraction).rjust(5)
         room = self.size.width - len(role) - BAR_WIDTH - len(done) - 2
-        name = shorten(visible(Path(self._files[progress.role]).name), max(8, room))
+        name = shorten(visible(Path(self._files[progress.step]).name), max(8, room))
         self.update(
             Content.assemble(
                 (role, "$foreground-muted"),

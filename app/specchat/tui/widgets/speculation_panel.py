@@ -9,14 +9,15 @@ from textual.widgets import Static
 from specchat.engine.protocol import DrafterName
 from specchat.speculation.metrics import Figures
 from specchat.tui.rate_history import MINUTE_S, RateHistory
-from specchat.tui.wording import SEPARATOR, bar, percent, rate, sparkline
+from specchat.tui.wording import SEPARATOR, bar, percent, rate, seconds, sparkline
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 14
-LINES_BESIDE_POSITIONS = 15
+LINES_BESIDE_POSITIONS = 18
 """What the panel needs for everything but the acceptance by position."""
 
 DRAFTERS: dict[DrafterName, str] = {
+    "chain": "n-gram and draft model",
     "model": "draft model",
     "ngram": "n-gram",
     "none": "none, plain decoding",
@@ -80,7 +81,11 @@ class SpeculationPanel(Static):
         if figures.draft_share is not None and figures.drafted:
             share = f"{percent(figures.draft_share)} of the time drafting"
             lines.append(Content.styled(share, _MUTED))
-        if live.drafter:
+        if live.drafter == "chain" and figures.ngram_share is not None:
+            share = percent(figures.ngram_share)
+            rest = percent(1 - figures.ngram_share)
+            lines.append(Content.styled(f"n-gram {share}  model {rest}", _MUTED))
+        elif live.drafter:
             lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
         self.update(Content("\n").join(lines))
 
@@ -123,9 +128,18 @@ def _speed(figures: Figures, rates: RateHistory, width: int) -> list[Content]:
     span = "last minute" if covered >= MINUTE_S else f"last {math.ceil(covered)} s"
     return [
         Content.styled(rate(figures.tokens_per_second or 0.0), "bold"),
+        *_speed_up(figures),
         Content.styled(sparkline(rates.columns(width)), "$primary"),
         Content.styled(span, _MUTED),
     ]
+
+
+def _speed_up(figures: Figures) -> list[Content]:
+    if figures.speed_up is None or figures.plain_age_s is None:
+        return []
+    plain = f"{figures.speed_up:.2f}x plain"
+    age = f" {seconds(figures.plain_age_s)} ago" if figures.plain_age_s >= 1 else ""
+    return [Content.assemble(plain, (age, _MUTED))]
 
 
 def _acceptance(figures: Figures, rows: int) -> list[Content]:

@@ -1,0 +1,118 @@
+"""What decode calls cost on this machine: measured once for a pair, then remembered."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from specchat.llama.context import Context, Outputs
+from specchat.paths import data_folder
+from specchat.speculation.controller import AdaptiveLength
+from specchat.speculation.costs import CostTable
+
+BUDGET_S = 2.0
+"""The most that measuring may take at a start."""
+DRAFT_SHARE = 0.25
+"""The part of it that goes to the draft model."""
+VERIFY_SIZES = (1, 2, 4, 3, 5, 8, 6, 12, 17, 10)
+"""Calls of the target that are measured, the most telling first."""
+DRAFT_SIZES = (1, 2)
+PASSES = 4
+
+
+class MeasuredCosts(msgspec.Struct, frozen=True):
+    """Milliseconds of decode calls by number of tokens, with an empty context."""
+
+    verify: dict[int, float]
+    draft: dict[int, float]
+
+
+def known_costs(
+    target: Context, draft: Context | None, longest: int, progress: Callable[[float], None]
+) -> MeasuredCosts:
+    """The costs of this pair on this machine, from an earlier start or measured now.
+
+    Args:
+        longest: most tokens that a round may draft.
+        progress: told the measured fraction, 0 to 1.
+    """
+    file = data_folder() / "costs" / f"{_key(target, draft, longest)}.json"
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=MeasuredCosts)
+    except (FileNotFoundError, msgspec.DecodeError):
+        pass
+    sizes = [size for size in VERIFY_SIZES if size <= longest + 1]
+    budget = BUDGET_S * (1 - DRAFT_SHARE) if draft is not None else BUDGET_S
+    verify = measure(target, sizes, Outputs.ALL, budget, lambda done: progress(done * 0.75))
+    drafting = (
+        {}
+        if draft is None
+        else measure(draft, DRAFT_SIZES, Outputs.LAST, BUDGET_S * DRAFT_SHARE, lambda _: None)
+    )
+    progress(1.0)
+    costs = MeasuredCosts(verify, drafting)
+    file.parent.mkdir(exist_ok=True)
+    unfinished = file.with_suffix(".part")
+    unfinished.write_bytes(msgspec.json.encode(costs))
+    unfinished.replace(file)
+    return costs
+
+
+def quick_costs(target: Context) -> MeasuredCosts:
+    """One call of one token: enough to begin with where nothing is to be drafted."""
+    return MeasuredCosts(measure(target, [1], Outputs.ALL, 0.0, lambda _: None), {})
+
+
+def measure(
+    context: Context,
+    sizes: list[int] | tuple[int, ...],
+    outputs: Outputs,
+    budget_s: float,
+    progress: Callable[[float], None],
+) -> dict[int, float]:
+    """Milliseconds of decode calls, the best of a few; the cache is empty afterwards.
+
+    At least one call is made, and no further one is begun beyond the budget. The first call of a
+    size builds its graph, so every size comes round again while there is time.
+    """
+    started = perf_counter()
+    best: dict[int, float] = {}
+    token = max(0, context.model.vocabulary.bos)
+    calls = [*sizes] * PASSES
+    for number, size in enumerate(calls, 1):
+        context.rollback(0)
+        before = perf_counter()
+        context.decode([token] * size, outputs)
+        after = perf_counter()
+        milliseconds = (after - before) * 1e3
+        best[size] = min(milliseconds, best.get(size, milliseconds))
+        if after - started >= budget_s:
+            break
+        progress(max((after - started) / budget_s, number / len(calls)))
+    context.rollback(0)
+    return best
+
+
+def adaptive(costs: MeasuredCosts, longest: int) -> AdaptiveLength:
+    """A controller that starts from these costs and goes on learning."""
+    verify = CostTable()
+    for n_tokens, milliseconds in costs.verify.items():
+        verify.add(n_tokens, milliseconds)
+    controller = AdaptiveLength(longest, verify)
+    for n_tokens, milliseconds in costs.draft.items():
+        controller.spent("model", n_tokens, milliseconds)
+    return controller
+
+
+def _key(target: Context, draft: Context | None, longest: int) -> str:
+    """Changes with anything that changes what a call costs."""
+    parts = [target.model.library.version, str(target.model.library.devices), str(longest)]
+    for context in (target, draft):
+        if context is not None:
+            path = Path(context.model.path).resolve()
+            facts = path.stat()
+            parts += [str(path), str(facts.st_size), str(facts.st_mtime_ns)]
+            parts += [str(context.n_threads), str(context.n_ctx)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

@@ -1,0 +1,93 @@
+"""Rounds played against a length controller, with a clock of their own."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from specchat.speculation.controller import AdaptiveLength, LengthController, Outcome
+from specchat.speculation.costs import CostTable
+
+LONGEST = 15
+
+Guess = Callable[[int], tuple[float, bool]]
+"""For a place in the draft, the model's confidence and whether the target agrees."""
+
+
+class Costs:
+    """Milliseconds that calls really take.
+
+    Args:
+        verify: of the target, by number of tokens; a line between those given.
+        step: of the draft model for a token or two.
+        reading: of the draft model for each token more in the same call.
+        jitter: standard deviation of the logarithm of a call's time.
+    """
+
+    def __init__(
+        self, verify: dict[int, float], step: float, *, reading: float = 0.0, jitter: float = 0.0
+    ) -> None:
+        self.known = verify
+        self.step = step
+        self._reading = reading
+        self._jitter = jitter
+        self._random = np.random.default_rng(1)
+        self._verify = np.interp(np.arange(LONGEST + 2), list(verify), list(verify.values()))
+
+    def verify(self, n_tokens: int) -> float:
+        """On average."""
+        return float(self._verify[n_tokens])
+
+    def verifying(self, n_tokens: int) -> float:
+        """This time."""
+        return self.verify(n_tokens) * self._noise()
+
+    def drafting(self, n_tokens: int) -> float:
+        """This time."""
+        return (self.step + self._reading * max(0, n_tokens - 2)) * self._noise()
+
+    def controller(self, longest: int = LONGEST) -> AdaptiveLength:
+        """One that was told these costs once, as after measuring them."""
+        verify = CostTable()
+        for n_tokens, milliseconds in self.known.items():
+            verify.add(n_tokens, milliseconds)
+        controller = AdaptiveLength(longest, verify)
+        controller.spent("model", 1, self.step)
+        return controller
+
+    def _noise(self) -> float:
+        return float(self._random.lognormal(0, self._jitter)) if self._jitter else 1.0
+
+
+def play_round(
+    controller: LengthController,
+    costs: Costs,
+    guess: Guess,
+    *,
+    limit: int = LONGEST,
+    pending: int = 1,
+    n_past: int = 100,
+) -> Outcome:
+    """One round of a model that drafts, told to the controller as the decoder tells it."""
+    spent = 0.0
+    guesses: list[bool] = []
+    if controller.begin(limit) and controller.start("model", None, pending):
+        goes_on = True
+        while goes_on:
+            feed = 1 if guesses else pending
+            milliseconds = costs.drafting(feed)
+            controller.spent("model", feed, milliseconds)
+            spent += milliseconds
+            confidence, agrees = guess(len(guesses))
+            guesses.append(agrees)
+            goes_on = controller.go_on(confidence)
+            assert len(guesses) <= limit
+    accepted = [*guesses, False].index(False)
+    verify = costs.verifying(len(guesses) + 1)
+    outcome = Outcome(len(guesses), accepted, accepted + 1, spent + verify, verify, n_past)
+    controller.finish(outcome)
+    return outcome
+
+
+def always(confidence: float, agrees: bool) -> Guess:
+    """The same guess at every place."""
+    return lambda place: (confidence, agrees)
