@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from specchat import __version__
+from specchat.bench.options import BENCH_OPTIONS
 
 if TYPE_CHECKING:
     from specchat.engine.protocol import Load
@@ -160,6 +161,15 @@ def run(**options: Any) -> None:
         log_probabilities=options["logprobs"],
     )
     sys.exit(answer(load, request, as_json=options["as_json"]))
+
+
+@cli.command()
+@_options(MODEL_OPTIONS, BENCH_OPTIONS)
+def bench(**options: Any) -> None:
+    """Measure what speculation is worth with these files on this machine."""
+    from specchat.bench.command import bench as measure
+
+    sys.exit(measure(options))
 
 
 def main() -> None:

@@ -182,6 +182,7 @@ class Script:
                     drafted=drafted,
                     accepted=accepted,
                     reason=reason,
+                    reason_kind="predictable" if drafted else "plain",
                     n_past=400 + figures.emitted,
                     figures=figures,
                 )

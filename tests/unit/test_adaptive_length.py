@@ -248,3 +248,12 @@ def test_the_rate_is_plain_at_first_and_then_that_of_the_last_rounds() -> None:
         found.append(controller.rate)
 
     assert found == pytest.approx([1 / 10, 4 / 20, 1 / 20], rel=1e-3)
+
+
+def test_one_slow_round_hardly_moves_the_rate() -> None:
+    controller = CHEAP.controller()
+    for _ in range(400):
+        controller.finish(Outcome(3, 3, 4, 20.0, 12.0, 100))
+    controller.finish(Outcome(3, 0, 1, 20.0, 12.0, 100))
+
+    assert 0.97 * 4 / 20 < controller.rate < 4 / 20

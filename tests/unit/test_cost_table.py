@@ -1,5 +1,7 @@
 """The table of what decode calls cost: medians, what lies between them and beyond."""
 
+from statistics import median
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,6 +98,15 @@ def test_each_size_has_a_median_of_its_own() -> None:
 
     assert table.measured == {1: 10.0, 2: 30.0}
     assert [table.count(n) for n in (1, 2, 3)] == [1, 3, 0]
+
+
+@given(st.lists(milliseconds, min_size=1, max_size=SAMPLES))
+def test_few_or_many_samples_odd_or_even_it_is_their_median(samples: list[float]) -> None:
+    table = CostTable()
+    for cost in samples:
+        table.add(2, cost)
+
+    assert table.cost(2) == pytest.approx(median(samples))
 
 
 @given(st.lists(milliseconds, max_size=30), st.lists(milliseconds, min_size=SAMPLES, max_size=30))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.speculation.drafters.base import Draft
-from specchat.speculation.drafters.ngram import LONGEST, SHORTEST, NgramDrafter
+from specchat.speculation.drafters.ngram import NgramDrafter
 from specchat.speculation.draws import RandomDraws
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import SamplingSettings
@@ -178,7 +178,7 @@ def test_a_longer_match_counts_more_than_a_recent_one() -> None:
     assert guesses(drafter_at(ids), ids, 1) == [7]
 
 
-@pytest.mark.parametrize("size", range(SHORTEST, LONGEST + 1))
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
 def test_up_to_six_tokens_alike_count(size: int) -> None:
     alike = list(range(10, 10 + size))
     ids = [*alike, 70, *alike[1:], 80, *alike]

@@ -2,6 +2,7 @@
 
 import io
 import math
+from typing import get_args
 
 import msgspec
 import pytest
@@ -40,6 +41,7 @@ from specchat.errors import (
     PromptTooLong,
     SpecchatError,
 )
+from specchat.speculation.controller import ReasonKind
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
     MAX_DRAFT_LENGTH,
@@ -134,6 +136,7 @@ events = st.one_of(
         drafted=counts,
         accepted=counts,
         reason=words,
+        reason_kind=st.sampled_from(get_args(ReasonKind)),
         n_past=counts,
         figures=figures,
     ),

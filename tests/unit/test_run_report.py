@@ -183,6 +183,7 @@ ROUND = Round(
     drafted=3,
     accepted=1,
     reason="",
+    reason_kind="plain",
     n_past=50,
     figures=FIGURES,
 )

@@ -130,6 +130,7 @@ class Answer:
             drafted=step.drafted,
             accepted=step.accepted,
             reason=reason.words,
+            reason_kind=reason.kind,
             n_past=n_past,
             figures=meter.figures(),
         )

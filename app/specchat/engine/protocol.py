@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from specchat.errors import SpecchatError
+from specchat.speculation.controller import ReasonKind
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
     MAX_DRAFT_LENGTH,
@@ -194,6 +195,8 @@ class Round(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     accepted: int
     reason: str
     """How far the controller drafted and why, in words."""
+    reason_kind: ReasonKind
+    """The same as one of a few names."""
     n_past: int
     """Tokens in the target's context now."""
     figures: Figures

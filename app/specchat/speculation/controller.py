@@ -18,6 +18,9 @@ ReasonKind = Literal[
 RATE_DECAY = 0.98
 FIRST_GAP, LONGEST_GAP = 4, 512
 """Rounds between two probes while drafting does not pay; the gap doubles up to the longest."""
+READING_SHARE = 0.02
+"""Reading what an idle draft model missed may take this part of the time it was idle; a probe that
+needs more waits for the next answer, where the whole prompt is read anyway."""
 PREDICTABLE = 0.8
 """From this acceptance on text is called predictable."""
 BASELINE_ROUNDS = 3
@@ -228,6 +231,7 @@ class AdaptiveLength:
         self._confidences: list[float] = []
         self._kept = 1.0
         self._gap, self._since_draft = FIRST_GAP, 0
+        self._since_draft_ms = 0.0
         self._probing = False
         self._plain_left = 0
         self.drafting["ngram"].add(1, 0.0)
@@ -271,7 +275,9 @@ class AdaptiveLength:
         length, gain = self._best(source, confidence, pending)
         self._source = source
         cost, saved = self._figures(source, length, confidence, pending)
-        due = self._since_draft >= self._gap
+        reading = self._step_cost(source, pending) - self._step_cost(source)
+        affordable = reading <= READING_SHARE * self._since_draft_ms
+        due = self._since_draft >= self._gap and affordable
         self._probing = gain <= 0 and due and self.could_pay(source)
         if self._probing:
             self.reason = Reason("probing", length)
@@ -314,8 +320,9 @@ class AdaptiveLength:
             self.calibration[self._source].learn(confidence, index < outcome.accepted)
         if outcome.drafted == 0:
             self._since_draft += 1
+            self._since_draft_ms += outcome.round_ms
             return
-        self._since_draft = 0
+        self._since_draft, self._since_draft_ms = 0, 0.0
         if not self._probing or outcome.emitted > self.rate * outcome.round_ms:
             self._gap = FIRST_GAP
         else:
