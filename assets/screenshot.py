@@ -21,8 +21,9 @@ PICTURE = Path(__file__).with_name("chat.svg")
 SIZE = (120, 40)
 DEADLINE_S = 300.0
 
-# A text that has to come back nearly unchanged: the case in which guesses from the text land.
-QUESTION = """\
+# A text that comes back unchanged, where guesses from the text land, then one that is new in parts.
+QUESTIONS = (
+    """\
 Repeat this list:
 
 1. Measure the garden before you buy seeds.
@@ -30,27 +31,30 @@ Repeat this list:
 3. Cut the roses back at the end of winter.
 4. Leave a corner wild for the hedgehogs.
 5. Write down what grew well this year.
-6. Share the seeds with your neighbours."""
+6. Share the seeds with your neighbours.""",
+    "Write the same list once more, with tulips in place of tomatoes.",
+)
 
 
 async def main() -> None:
-    """Ask the question and save what the screen shows when it has been answered."""
+    """Ask, and save what the screen shows when all has been answered."""
     app = SpecchatApp(
         Load(Pair(str(built_in_model()))),
         SamplingSettings(temperature=0.0),
-        SpeculationSettings(draft_length=6),
+        SpeculationSettings(),
         max_tokens=160,
     )
     async with app.run_test(size=SIZE) as pilot:
         prompt = app.query_one(Prompt)
         prompt.cursor_blink = False
         await wait_until(pilot, lambda: app.state in ("ready", "broken"))
-        prompt.insert(QUESTION)
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: app.state == "answering")
-        await wait_until(pilot, lambda: app.state != "answering")
-        await wait_until(pilot, lambda: not [t for t in app.query(".tail") if t.display])
-        if len(app.conversation.messages) != 2 or app.state != "ready":
+        for question in QUESTIONS:
+            prompt.insert(question)
+            await pilot.press("enter")
+            await wait_until(pilot, lambda: app.state == "answering")
+            await wait_until(pilot, lambda: app.state != "answering")
+            await wait_until(pilot, lambda: not [t for t in app.query(".tail") if t.display])
+        if len(app.conversation.messages) != 2 * len(QUESTIONS) or app.state != "ready":
             sys.exit("The model did not answer.")
         app.save_screenshot(PICTURE.name, str(PICTURE.parent))
 

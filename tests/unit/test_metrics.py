@@ -102,7 +102,12 @@ def test_accepted_tokens_belong_to_the_model_unless_the_ngram_drafter_proposed_t
 def test_the_speed_up_is_the_rate_over_the_plain_rate_and_may_be_a_loss(
     plain: float | None, speed_up: float | None
 ) -> None:
-    assert Figures(emitted=10, decode_s=2.0, plain_tokens_per_second=plain).speed_up == speed_up
+    figures = Figures(emitted=10, decode_s=2.0, drafted=5, plain_tokens_per_second=plain)
+    assert figures.speed_up == speed_up
+
+
+def test_where_nothing_was_drafted_there_is_no_speed_up() -> None:
+    assert Figures(emitted=10, decode_s=2.0, plain_tokens_per_second=4.0).speed_up is None
 
 
 def test_before_the_first_round_a_known_plain_rate_makes_no_speed_up() -> None:

@@ -323,6 +323,7 @@ class AdaptiveLength:
             self._since_draft_ms += outcome.round_ms
             return
         self._since_draft, self._since_draft_ms = 0, 0.0
+        self.reason = msgspec.structs.replace(self.reason, length=outcome.drafted)
         if not self._probing or outcome.emitted > self.rate * outcome.round_ms:
             self._gap = FIRST_GAP
         else:

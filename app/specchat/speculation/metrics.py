@@ -50,10 +50,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def speed_up(self) -> float | None:
-        """tok/s / plain tok/s, shown under 1 too; None while either is unknown."""
-        if self.plain_tokens_per_second is None or self.tokens_per_second is None:
+        """tok/s / plain tok/s, shown under 1 too; None while either is unknown or nothing drafted."""
+        plain = self.plain_tokens_per_second
+        if not self.drafted or plain is None or self.tokens_per_second is None:
             return None
-        return self.tokens_per_second / self.plain_tokens_per_second
+        return self.tokens_per_second / plain
 
     @property
     def ngram_share(self) -> float | None:
