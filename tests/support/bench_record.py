@@ -50,7 +50,7 @@ def answer(set: str, variant: str) -> Answer:
         verify_s=0.4 if told else None,
         lengths=lengths if told else (),
         kept=kept if told else (),
-        reasons={"drafting 3": 8, "not drafting: <b>it costs more</b>": 4} if told else {},
+        reasons={"worth": 8, "costs_more": 4} if told else {},
     )
 
 

@@ -50,7 +50,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def speed_up(self) -> float | None:
-        """tok/s / plain tok/s, shown under 1 too; None while either is unknown or nothing drafted."""
+        """tok/s / plain tok/s, under 1 too; None while one is unknown or nothing was drafted."""
         plain = self.plain_tokens_per_second
         if not self.drafted or plain is None or self.tokens_per_second is None:
             return None
