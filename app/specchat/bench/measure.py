@@ -1,0 +1,151 @@
+"""A plan carried out: the engine, perhaps a server, the run, and its record."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+from specchat.bench.engine_side import EngineContestant, EngineLink
+from specchat.bench.figures import drift, rows
+from specchat.bench.machine import Before, Watch, machine_facts, quietness
+from specchat.bench.plan import BenchPlan
+from specchat.bench.progress import Progress
+from specchat.bench.record import (
+    FileFacts,
+    Quietness,
+    Record,
+    ServerFacts,
+    SetFacts,
+    VariantFacts,
+)
+from specchat.bench.runner import Contestant, Run
+from specchat.bench.server import Program, Server, ServerPlan, arguments
+from specchat.bench.server_side import ServerContestant
+from specchat.engine.client import EngineClient
+from specchat.engine.protocol import Loaded, ModelFacts
+
+
+def measure(plan: BenchPlan, before: Before, progress: Progress) -> Record:
+    """Load, warm up, run.
+
+    Args:
+        before: how busy the machine was before anything of ours ran.
+
+    Raises:
+        EngineFailed: the pair cannot be loaded, or a prompt cannot be answered.
+        ServerProblem: llama-server cannot be measured.
+    """
+    try:
+        return asyncio.run(_measure(plan, before, progress))
+    finally:
+        progress.close()
+
+
+async def _measure(plan: BenchPlan, before: Before, progress: Progress) -> Record:
+    # First of all, because it costs little to find out that it is no server.
+    program = None if plan.server_binary is None else Program.read(plan.server_binary)
+    async with AsyncExitStack() as stack:
+        client = await EngineClient.start()
+        stack.push_async_callback(client.close)
+        engine = EngineLink(client)
+        loaded = await engine.load(plan.load, progress.phase)
+        contestants: list[Contestant] = [EngineContestant(engine, each) for each in plan.variants]
+        pids = [client.pid]
+        facts = None
+        if program is not None:
+            progress.phase("starting llama-server")
+            settings = _server_plan(plan, loaded)
+            server, facts = await _start_server(program, settings)
+            stack.push_async_callback(server.close)
+            contestants.append(await ServerContestant.of(settings.name, server))
+            pids.append(server.pid)
+        run = Run(
+            contestants,
+            plan.questions,
+            sampling=plan.sampling,
+            max_tokens=plan.amounts.max_tokens,
+            repetitions=plan.amounts.repetitions,
+            progress=progress,
+        )
+        await run.warm_up()
+        watch = Watch(pids)
+        await run.measure()
+        quiet = quietness(before, watch.others(), drift(run.answers))
+        names = [contestant.name for contestant in contestants]
+    return _record(plan, loaded, facts, run, names, quiet)
+
+
+async def _start_server(program: Program, settings: ServerPlan) -> tuple[Server, ServerFacts]:
+    given = arguments(settings, program.help_text)
+    server = await Server.start(program.path, given)
+    files = (settings.target, settings.draft)
+    said = tuple(Path(each).name if each in files else each for each in given)
+    return server, ServerFacts(version=program.version, arguments=said)
+
+
+def _server_plan(plan: BenchPlan, loaded: Loaded) -> ServerPlan:
+    return ServerPlan(
+        target=plan.load.pair.target,
+        draft=plan.load.pair.draft,
+        n_ctx=loaded.n_ctx,
+        n_threads=loaded.n_threads,
+        n_gpu_layers=plan.load.plan.n_gpu_layers,
+        draft_length=plan.server_draft_length,
+        greedy=plan.sampling.is_greedy,
+        extra=plan.server_arguments,
+    )
+
+
+def _record(
+    plan: BenchPlan,
+    loaded: Loaded,
+    server: ServerFacts | None,
+    run: Run,
+    names: Sequence[str],
+    quiet: Quietness,
+) -> Record:
+    speculation = {variant.name: variant.speculation for variant in plan.variants}
+    sets = [
+        SetFacts(
+            name=each.name,
+            title=each.title,
+            prompts=len(each.prompt[: plan.amounts.prompts]),
+        )
+        for each in plan.sets
+    ]
+    return Record(
+        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
+        duration_s=run.duration_s,
+        machine=machine_facts(),
+        engine=loaded.engine,
+        target=_file_facts(loaded.target),
+        draft=None if loaded.draft is None else _file_facts(loaded.draft),
+        server=server,
+        n_ctx=loaded.n_ctx,
+        n_threads=loaded.n_threads,
+        n_gpu_layers=plan.load.plan.n_gpu_layers,
+        sampling=plan.sampling,
+        max_tokens=plan.amounts.max_tokens,
+        repetitions=plan.amounts.repetitions,
+        quietness=quiet,
+        variants=tuple(
+            VariantFacts(name=name, speculation=speculation.get(name)) for name in names
+        ),
+        sets=tuple(sets),
+        rows=rows(
+            names,
+            [each.name for each in sets],
+            run.answers,
+            run.differences if plan.sampling.is_greedy else None,
+        ),
+        differences=tuple(run.differences),
+        warnings=tuple(run.warnings),
+        answers=tuple(run.answers),
+    )
+
+
+def _file_facts(model: ModelFacts) -> FileFacts:
+    path = Path(model.path)
+    size_bytes = path.stat().st_size if path.is_file() else model.size_bytes
+    return FileFacts(file=path.name, description=model.description, size_bytes=size_bytes)
