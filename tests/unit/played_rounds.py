@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from specchat.speculation.confidence import Calibration
 from specchat.speculation.controller import AdaptiveLength, LengthController, Outcome
 from specchat.speculation.costs import CostTable
 
@@ -86,6 +87,15 @@ def play_round(
     outcome = Outcome(len(guesses), accepted, accepted + 1, spent + verify, verify, n_past)
     controller.finish(outcome)
     return outcome
+
+
+def teach(
+    calibration: Calibration, acceptance: float, *, confidence: float = 0.5, times: int = 1000
+) -> float:
+    """Let it see about this share of tokens kept, evenly spread; the mean it believes then."""
+    for _ in range(times):
+        calibration.learn(confidence, calibration.mean < acceptance)
+    return calibration.mean
 
 
 def always(confidence: float, agrees: bool) -> Guess:

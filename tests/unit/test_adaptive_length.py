@@ -1,9 +1,12 @@
 """The adaptive length decides by the costs and the acceptance that it has seen, and learns both."""
 
+from copy import deepcopy
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from specchat.speculation.confidence import PRIOR_ACCEPTANCE
 from specchat.speculation.controller import AdaptiveLength, Outcome
 from unit.played_rounds import LONGEST, Costs, always, play_round
 
@@ -199,18 +202,21 @@ def test_an_ngram_is_drafted_if_matches_like_it_were_right() -> None:
 
 def test_only_tested_tokens_are_learnt_from() -> None:
     controller = trusting(CHEAP, 0.9)
-    before = {c: controller.calibration["model"].acceptance(c) for c in (0.95, 0.75, 0.55, 0.35)}
-    confidences = list(before)
+    calibration = controller.calibration["model"]
+    expected = deepcopy(calibration)
+    confidences = (0.95, 0.75, 0.55, 0.35)
     controller.begin(4)
     controller.start("model", None, 1)
     for confidence in confidences:
         controller.go_on(confidence)
     controller.finish(Outcome(4, 1, 2, 15.0, 11.0, 100))
-    after = {c: controller.calibration["model"].acceptance(c) for c in before}
+    expected.learn(0.95, True)
+    expected.learn(0.75, False)
 
-    assert after[0.95] > before[0.95]
-    assert after[0.75] < before[0.75]
-    assert (after[0.55], after[0.35]) == (before[0.55], before[0.35])
+    assert calibration.mean == expected.mean
+    assert [calibration.acceptance(confidence) for confidence in confidences] == [
+        expected.acceptance(confidence) for confidence in confidences
+    ]
 
 
 def test_each_source_has_a_record_of_its_own() -> None:
@@ -222,7 +228,9 @@ def test_each_source_has_a_record_of_its_own() -> None:
         controller.finish(Outcome(1, 0, 1, 11.0, 11.0, 100))
 
     assert controller.calibration["ngram"].acceptance(0.85) < 0.2
-    assert controller.calibration["model"].acceptance(0.85) == pytest.approx(0.6)
+    assert controller.calibration["ngram"].mean < 0.2
+    assert controller.calibration["model"].acceptance(0.85) == pytest.approx(PRIOR_ACCEPTANCE)
+    assert controller.calibration["model"].mean == PRIOR_ACCEPTANCE
 
 
 def test_costs_that_change_on_the_way_are_learnt() -> None:

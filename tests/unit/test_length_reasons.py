@@ -1,10 +1,13 @@
 """What the length controllers say they did and why, and the plain rate they measure on the way."""
 
+from itertools import groupby
+
 import pytest
 
 from specchat.speculation.controller import (
     BASELINE_ROUNDS,
     LIKE_DEPTH,
+    PREDICTABLE,
     AdaptiveLength,
     Baseline,
     FixedLength,
@@ -12,17 +15,15 @@ from specchat.speculation.controller import (
     Reason,
     Source,
 )
-from unit.played_rounds import LONGEST, Costs, always, play_round
+from unit.played_rounds import LONGEST, Costs, always, play_round, teach
 
 CHEAP = Costs({1: 10, 16: 13}, 1.0)
 
 
 def believing(acceptance: float, costs: Costs = CHEAP) -> AdaptiveLength:
-    """A controller that has seen every second, or first, or no guess of its model kept."""
+    """A controller that has seen about this share of its model's guesses kept."""
     controller = costs.controller()
-    for index in range(1000):
-        controller.calibration["model"].learn(0.5, index % 100 < 100 * acceptance)
-        controller.calibration["model"].mean = acceptance
+    assert teach(controller.calibration["model"], acceptance) == pytest.approx(acceptance, abs=0.02)
     return controller
 
 
@@ -56,21 +57,24 @@ def test_a_draft_that_pays_says_what_it_costs_and_saves() -> None:
     controller.begin(2)
     assert controller.start("model", None, 1)
 
-    # Two calls of 1 ms and two more tokens to verify; at 10 ms a token, 0.5 + 0.25 are won.
-    reason = controller.reason
+    # Two calls of 1 ms and two more tokens to verify; at 10 ms a token, about 0.5 + 0.25 are won.
+    reason, mean = controller.reason, controller.calibration["model"].mean
     assert (reason.kind, reason.length) == ("worth", 2)
     assert reason.cost_ms == pytest.approx(2 * 1.0 + 2 * 0.2)
-    assert reason.saved_ms == pytest.approx(7.5, rel=0.01)
+    assert reason.saved_ms == pytest.approx(10 * (mean + mean**2))
+    assert reason.saved_ms == pytest.approx(7.5, abs=0.5)
 
 
 def test_from_four_of_five_kept_the_text_is_predictable() -> None:
-    kinds = []
-    for acceptance in (0.79, 0.81):
+    kinds, means = [], []
+    for acceptance in (0.78, 0.82):
         controller = believing(acceptance)
+        means.append(controller.calibration["model"].mean)
         controller.begin(LONGEST)
         controller.start("model", None, 1)
         kinds.append(controller.reason.kind)
 
+    assert 0.76 < means[0] < PREDICTABLE == 0.8 < means[1] < 0.84
     assert kinds == ["worth", "predictable"]
 
 
@@ -79,10 +83,11 @@ def test_a_draft_that_does_not_pay_says_what_it_would_have_cost_and_saved() -> N
     controller.begin(LONGEST)
     assert not controller.start("model", None, 1)
 
-    reason = controller.reason
+    reason, mean = controller.reason, controller.calibration["model"].mean
     assert (reason.kind, reason.length) == ("costs_more", 1)
     assert reason.cost_ms == pytest.approx(3.0 + 4.0)
-    assert reason.saved_ms == pytest.approx(5.0, rel=0.01)
+    assert reason.saved_ms == pytest.approx(10 * mean)
+    assert reason.saved_ms == pytest.approx(5.0, abs=0.2)
 
 
 @pytest.mark.parametrize("acceptance", [0.05, 0.3, 0.5, 0.7, 0.9])
@@ -112,14 +117,49 @@ def test_what_the_model_has_to_read_first_is_part_of_the_cost() -> None:
 
 
 def test_a_probe_says_so() -> None:
-    controller = believing(0.0)
+    costs = Costs({1: 10, 2: 12, 16: 60}, 3.0)
+    controller = believing(0.0, costs)
     kinds = []
-    for _ in range(6):
-        play_round(controller, CHEAP, always(0.5, agrees=False))
+    for _ in range(20):
+        drafted = play_round(controller, costs, always(0.5, agrees=False)).drafted
         kinds.append(controller.reason.kind)
+        assert (drafted > 0) == (controller.reason.kind != "costs_more")
+        assert controller.reason.length >= 1
+    spells = [(kind, len(list(rounds))) for kind, rounds in groupby(kinds)]
 
-    assert kinds == ["costs_more"] * 4 + ["probing", "costs_more"]
-    assert controller.reason.length >= 1
+    # Only the first round of a spell is a probe; the others are drafted as any that seem to pay.
+    assert [kind for kind, _ in spells[:4]] == ["costs_more", "probing", "worth", "costs_more"]
+    assert spells[:2] == [("costs_more", 4), ("probing", 1)]
+    assert spells[2][1] < 5
+
+
+def test_a_probe_promises_the_length_that_an_unknown_text_deserves() -> None:
+    unknown, probing = CHEAP.controller(), believing(0.0)
+    while probing.reason.kind != "probing":
+        probing.begin(LONGEST)
+        if not probing.start("model", None, 1):
+            probing.finish(plain_round())
+    unknown.begin(LONGEST)
+    unknown.start("model", None, 1)
+
+    assert probing.reason == Reason("probing", unknown.reason.length)
+    assert probing.reason.length > 1
+
+
+@pytest.mark.parametrize("sure", [1, 3, 6])
+def test_once_the_round_is_over_a_reason_tells_the_length_really_drafted(sure: int) -> None:
+    controller = CHEAP.controller()
+    for _ in range(200):
+        for _ in range(9):
+            controller.calibration["model"].learn(0.95, True)
+        controller.calibration["model"].learn(0.05, False)
+    controller.begin(LONGEST)
+    controller.start("model", None, 1)
+    planned = controller.reason
+    outcome = play_round(controller, CHEAP, lambda place: (0.95 if place < sure else 0.05, True))
+
+    assert planned.length > outcome.drafted == sure + 1
+    assert controller.reason == Reason("predictable", sure + 1, planned.cost_ms, planned.saved_ms)
 
 
 def test_a_round_in_which_no_drafter_asks_to_start_found_no_match() -> None:

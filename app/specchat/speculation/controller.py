@@ -232,6 +232,7 @@ class AdaptiveLength:
         self._kept = 1.0
         self._gap, self._since_draft = FIRST_GAP, 0
         self._since_draft_ms = 0.0
+        self._spell_tokens, self._spell_ms = 0, 0.0
         self._probing = False
         self._plain_left = 0
         self.drafting["ngram"].add(1, 0.0)
@@ -272,13 +273,13 @@ class AdaptiveLength:
 
     def start(self, source: Source, confidence: float | None, pending: int) -> bool:
         """Draft where it is expected to win, and once in a while to see whether it would."""
-        length, gain = self._best(source, confidence, pending)
         self._source = source
+        length, gain = self._best(source, confidence, pending)
+        self._probing = gain <= 0 and self._probe_is_due(source, pending)
+        if self._probing:
+            self.calibration[source].forget()
+            length, _ = self._best(source, confidence, pending)
         cost, saved = self._figures(source, length, confidence, pending)
-        reading = self._step_cost(source, pending) - self._step_cost(source)
-        affordable = reading <= READING_SHARE * self._since_draft_ms
-        due = self._since_draft >= self._gap and affordable
-        self._probing = gain <= 0 and due and self.could_pay(source)
         if self._probing:
             self.reason = Reason("probing", length)
         elif gain <= 0:
@@ -319,15 +320,26 @@ class AdaptiveLength:
         for index, confidence in enumerate(self._confidences[:tested]):
             self.calibration[self._source].learn(confidence, index < outcome.accepted)
         if outcome.drafted == 0:
+            self._judge_spell()
             self._since_draft += 1
             self._since_draft_ms += outcome.round_ms
             return
         self._since_draft, self._since_draft_ms = 0, 0.0
+        self._spell_tokens += outcome.emitted
+        self._spell_ms += outcome.round_ms
         self.reason = msgspec.structs.replace(self.reason, length=outcome.drafted)
-        if not self._probing or outcome.emitted > self.rate * outcome.round_ms:
-            self._gap = FIRST_GAP
-        else:
-            self._gap = min(2 * self._gap, LONGEST_GAP)
+
+    def _judge_spell(self) -> None:
+        """A spell of drafting is over: the next gap depends on whether it beat plain decoding."""
+        if self._spell_ms > 0:
+            paid = self._spell_tokens * self.verify.cost(1) > self._spell_ms
+            self._gap = FIRST_GAP if paid else min(2 * self._gap, LONGEST_GAP)
+            self._spell_tokens, self._spell_ms = 0, 0.0
+
+    def _probe_is_due(self, source: Source, pending: int) -> bool:
+        reading = self._step_cost(source, pending) - self._step_cost(source)
+        affordable = reading <= READING_SHARE * self._since_draft_ms
+        return self._since_draft >= self._gap and affordable and self.could_pay(source)
 
     def _best(self, source: Source, confidence: float | None, pending: int) -> tuple[int, float]:
         """The length of at least one with the greatest gain over none, and that gain."""
