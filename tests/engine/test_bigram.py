@@ -144,6 +144,7 @@ def assert_law(answers: list[list[Round]], law: dict[int, Probabilities]) -> Non
 
 
 @pytest.mark.parametrize("rule", ["token", "block", "coupled"])
+@pytest.mark.parametrize("drafter", ["model", "ngram"], indirect=True)
 def test_sampled_text_has_the_law_of_the_table(
     target: Context, drafter: Drafter, table: Table, rule: RuleChoice
 ) -> None:

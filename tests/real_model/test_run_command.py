@@ -79,8 +79,9 @@ def test_the_built_in_model_answers_on_standard_output_and_the_figures_stand_bes
 
 @pytest.mark.real_model
 def test_json_is_one_object_with_figures_that_agree() -> None:
-    prompt = ("--prompt", "Repeat: red green blue red green blue red green blue red")
-    done = specchat("run", *prompt, "--json", "--seed", "7", "--max-tokens", "40")
+    prompt = ("--prompt", "Repeat three times: the quick brown fox jumps over the lazy dog.")
+    length = ("--draft-length", "3", "--temperature", "0.3")
+    done = specchat("run", *prompt, "--json", "--seed", "7", "--max-tokens", "40", *length)
     assert (done.returncode, done.stderr) == (0, "")
     report = report_of(done.stdout)
     assert_figures_agree(report)
