@@ -121,7 +121,7 @@ def cli(context: click.Context, /, **options: Any) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("The chat needs a terminal. In a pipe use: specchat run")
     load = _load(options, draft_required=False)
-    sampling, speculation = _sampling(options), _speculation(options)
+    sampling, speculation = _choices(options)
 
     from specchat.tui.app import run as run_screen
 
@@ -151,11 +151,12 @@ def run(**options: Any) -> None:
     prompt = _prompt(options["prompt"])
     system = options["system"]
     conversation = [Message("system", system)] if system else []
+    sampling, speculation = _choices(options)
     request = Generate(
         id=1,
         conversation=(*conversation, Message("user", prompt)),
-        sampling=_sampling(options),
-        speculation=_speculation(options),
+        sampling=sampling,
+        speculation=speculation,
         max_tokens=options["max_tokens"],
         stop=options["stop"],
         log_probabilities=options["logprobs"],
@@ -215,6 +216,13 @@ def _load(options: dict[str, Any], *, draft_required: bool) -> Load:
             draft_required=draft_required,
         ),
     )
+
+
+def _choices(options: dict[str, Any]) -> tuple[SamplingSettings, SpeculationSettings]:
+    """How to draw and how to speculate, refused at once where the two do not go together."""
+    sampling, speculation = _sampling(options), _speculation(options)
+    speculation.effective_rule(sampling)
+    return sampling, speculation
 
 
 def _sampling(options: dict[str, Any]) -> SamplingSettings:
