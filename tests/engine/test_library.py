@@ -22,6 +22,7 @@ from specchat.llama.library import (
     LEVEL_CONTINUE,
     LEVEL_ERROR,
     LEVEL_WARNING,
+    SPINS,
     AbortFlag,
     Library,
     LogRing,
@@ -106,7 +107,7 @@ def fresh_python(script: str, **environment: str) -> str:
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("OMP_WAIT_POLICY", "GGML_NO_BACKTRACE")
+        if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "GGML_NO_BACKTRACE")
     }
     result = subprocess.run(
         [sys.executable, "-c", script],
@@ -124,16 +125,18 @@ WAIT_POLICY = """
 import os
 from specchat.llama.library import open_library
 open_library()
-print(os.environ["OMP_WAIT_POLICY"], os.environ["GGML_NO_BACKTRACE"])
+names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "GGML_NO_BACKTRACE")
+print(*[os.environ.get(name) for name in names])
 """
 
 
-def test_waiting_threads_leave_the_cpu_to_others() -> None:
-    assert fresh_python(WAIT_POLICY).split() == ["passive", "1"]
+def test_waiting_threads_spin_for_a_moment_and_then_leave_the_cpu_to_others() -> None:
+    assert fresh_python(WAIT_POLICY).split() == ["passive", SPINS, "1"]
 
 
 def test_a_wait_policy_that_the_person_has_set_stays() -> None:
-    assert fresh_python(WAIT_POLICY, OMP_WAIT_POLICY="active").split() == ["active", "1"]
+    assert fresh_python(WAIT_POLICY, OMP_WAIT_POLICY="active").split() == ["active", "None", "1"]
+    assert fresh_python(WAIT_POLICY, GOMP_SPINCOUNT="7").split() == ["None", "7", "1"]
 
 
 def test_the_log_gives_the_errors_after_a_mark() -> None:

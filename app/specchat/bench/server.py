@@ -183,7 +183,7 @@ class Server:
                 stdout=log,
                 stderr=log,
                 # The same as the engine has.
-                env={"OMP_WAIT_POLICY": "passive", **os.environ},
+                env={"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000", **os.environ},
                 start_new_session=True,
             )
         server = cls(process, port, log_path)

@@ -22,6 +22,10 @@ LEVEL_ERROR = 4
 LEVEL_CONTINUE = 5
 """`enum ggml_log_level` of the pinned version (ggml.h); llama-cpp-python's own table is older."""
 
+SPINS = "10000"
+"""How often a waiting OpenMP thread looks before it sleeps: some 0.1 ms, a few times what the
+threads of a decode wait for each other."""
+
 DEVICE_CPU, DEVICE_GPU, DEVICE_INTEGRATED = 0, 1, 2
 """`enum ggml_backend_dev_type` (ggml-backend.h)."""
 
@@ -115,8 +119,11 @@ def open_library() -> Library:
     Raises:
         LibraryProblem: it is missing, cannot be loaded, or its structs have another layout.
     """
-    # Spinning OpenMP threads made a decode a hundred times slower beside one busy neighbour.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
+        # Threads that sleep at once make a decode three times as long on an idle machine; ones
+        # that spin on, a hundred times as long beside one busy neighbour. Spin briefly, then sleep.
+        os.environ["OMP_WAIT_POLICY"] = "passive"
+        os.environ["GOMP_SPINCOUNT"] = SPINS
     # An assertion in ggml would fork a debugger otherwise.
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")
     try:
