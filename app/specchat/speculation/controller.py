@@ -1,7 +1,6 @@
 """How far to draft: by yield per millisecond, zero included."""
 
 from collections import deque
-from statistics import median
 from time import monotonic
 from typing import Literal, Protocol
 
@@ -26,6 +25,8 @@ PREDICTABLE = 0.8
 BASELINE_ROUNDS = 3
 BASELINE_EVERY = 384
 """Plain rounds in a row, and the rounds after which the plain rate is measured anew."""
+BASELINE_KEPT = 32
+"""Plain rounds whose mean is the plain rate: a mean, as tok/s is one, slow rounds included."""
 LIKE_DEPTH = 1024
 """Context depths this far apart at most are alike: decoding costs about the same."""
 
@@ -176,7 +177,7 @@ class Baseline:
     """Plain tok/s, from rounds in which nothing was drafted."""
 
     def __init__(self) -> None:
-        self._rounds: deque[tuple[float, int]] = deque(maxlen=3 * BASELINE_ROUNDS)
+        self._rounds: deque[tuple[float, int]] = deque(maxlen=BASELINE_KEPT)
         self.since = 0
         """Rounds since the last plain one."""
         self._measured_at: float | None = None
@@ -194,7 +195,7 @@ class Baseline:
         """The plain rate at a like depth of context, or None when it was not measured there."""
         rounds = list(self._rounds)  # another thread may be adding
         alike = [ms for ms, depth in rounds if abs(depth - n_past) <= LIKE_DEPTH]
-        return 1000 / median(alike) if len(alike) >= BASELINE_ROUNDS else None
+        return 1000 * len(alike) / sum(alike) if len(alike) >= BASELINE_ROUNDS else None
 
     @property
     def age_s(self) -> float | None:
