@@ -395,13 +395,15 @@ def test_garbage_instead_of_commands_ends_the_engine(garbage: bytes) -> None:
             process.kill()
 
 
+@pytest.mark.parametrize("where", ["session.Session.answer", "session.Answer._told"])
 async def test_an_unexpected_error_in_the_engine_is_a_crash_with_its_traceback(
-    bigram_path: Path,
+    bigram_path: Path, where: str
 ) -> None:
-    command = engine_with("""
+    """While decoding, and while making an event beside it."""
+    command = engine_with(f"""
 def failing(*arguments):
     raise ZeroDivisionError("nobody thought of this")
-session.Session.answer = failing
+{where} = failing
 """)
     async with running_engine(command) as engine:
         await engine.send(load(bigram_path), ask(1))

@@ -128,6 +128,9 @@ class Worker:
                 self._events.flush()
         except BrokenPipeError:  # the parent is gone
             os._exit(0)
+        except Exception:  # nothing more could be told: end as any other fault does
+            traceback.print_exc()
+            os._exit(1)
 
 
 def main() -> None:
