@@ -22,15 +22,23 @@ class Costs:
         step: of the draft model for a token or two.
         reading: of the draft model for each token more in the same call.
         jitter: standard deviation of the logarithm of a call's time.
+        disturbed: the share of calls that take 2 to 8 times as long.
     """
 
     def __init__(
-        self, verify: dict[int, float], step: float, *, reading: float = 0.0, jitter: float = 0.0
+        self,
+        verify: dict[int, float],
+        step: float,
+        *,
+        reading: float = 0.0,
+        jitter: float = 0.0,
+        disturbed: float = 0.0,
     ) -> None:
         self.known = verify
         self.step = step
         self._reading = reading
         self._jitter = jitter
+        self._disturbed = disturbed
         self._random = np.random.default_rng(1)
         self._verify = np.interp(np.arange(LONGEST + 2), list(verify), list(verify.values()))
 
@@ -56,7 +64,10 @@ class Costs:
         return controller
 
     def _noise(self) -> float:
-        return float(self._random.lognormal(0, self._jitter)) if self._jitter else 1.0
+        noise = float(self._random.lognormal(0, self._jitter)) if self._jitter else 1.0
+        if self._disturbed and self._random.random() < self._disturbed:
+            noise *= float(self._random.uniform(2, 8))
+        return noise
 
 
 def play_round(

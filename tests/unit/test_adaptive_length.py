@@ -252,16 +252,34 @@ def test_the_rate_is_plain_at_first_and_then_that_of_the_last_rounds() -> None:
     found = [controller.rate]
     for emitted in (4, 1):
         for _ in range(400):
-            controller.finish(Outcome(3, emitted - 1, emitted, 20.0, 12.0, 100))
+            round_of_three(controller, emitted, verify_ms=12.0)
         found.append(controller.rate)
 
     assert found == pytest.approx([1 / 10, 4 / 20, 1 / 20], rel=1e-3)
 
 
-def test_one_slow_round_hardly_moves_the_rate() -> None:
+def test_one_bad_round_hardly_moves_the_rate() -> None:
     controller = CHEAP.controller()
     for _ in range(400):
-        controller.finish(Outcome(3, 3, 4, 20.0, 12.0, 100))
-    controller.finish(Outcome(3, 0, 1, 20.0, 12.0, 100))
+        round_of_three(controller, 4, verify_ms=12.0)
+    round_of_three(controller, 1, verify_ms=12.0)
 
     assert 0.97 * 4 / 20 < controller.rate < 4 / 20
+
+
+def test_a_call_that_a_neighbour_disturbed_does_not_move_the_rate() -> None:
+    controller = CHEAP.controller()
+    for _ in range(400):
+        round_of_three(controller, 4, verify_ms=12.0)
+    before = controller.rate
+    round_of_three(controller, 4, verify_ms=1200.0)
+
+    assert controller.rate == pytest.approx(before)
+
+
+def round_of_three(controller: AdaptiveLength, emitted: int, *, verify_ms: float) -> None:
+    """Three drafted tokens at 8 ms together."""
+    controller.begin(LONGEST)
+    for n_tokens, milliseconds in ((1, 3.0), (1, 3.0), (2, 2.0)):
+        controller.spent("model", n_tokens, milliseconds)
+    controller.finish(Outcome(3, emitted - 1, emitted, 8.0 + verify_ms, verify_ms, 100))

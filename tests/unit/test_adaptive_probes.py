@@ -13,6 +13,7 @@ from specchat.speculation.controller import (
     AdaptiveLength,
     Outcome,
 )
+from specchat.speculation.costs import SAMPLES
 from unit.played_rounds import LONGEST, Costs, always, play_round, teach
 
 COSTS = Costs({1: 10, 2: 12, 16: 60}, 3.0)
@@ -117,12 +118,12 @@ def test_a_round_without_room_for_a_draft_ends_a_spell_too() -> None:
     assert next_spell(controller, limit=1).gap == 2 * FIRST_GAP
 
 
-@pytest.mark.parametrize(("round_ms", "expected"), [(20.5, [4, 8, 16]), (19.5, [4, 4, 4])])
+@pytest.mark.parametrize(("drafting_ms", "expected"), [(5.5, [4, 8, 16]), (4.5, [4, 4, 4])])
 def test_a_probe_of_which_something_is_kept_may_not_pay_all_the_same(
-    round_ms: float, expected: list[int]
+    drafting_ms: float, expected: list[int]
 ) -> None:
-    """Two tokens in this time against one for 10."""
-    slow = Costs({1: 10, 2: 17, 3: 10.5, 16: 60}, 5.0)
+    """Two tokens in 15 ms and this time against one for 10."""
+    slow = Costs({1: 10, 2: 15, 3: 10.5, 16: 60}, drafting_ms)
     controller = slow.controller()
     teach(controller.calibration["model"], 0.0, times=200)
     gaps: list[int] = []
@@ -131,8 +132,9 @@ def test_a_probe_of_which_something_is_kept_may_not_pay_all_the_same(
         while not controller.begin(1) or not controller.start("model", None, 1):
             controller.finish(Outcome(0, 0, 1, 10.0, 10.0, 100))
             gap += 1
+        controller.spent("model", 1, drafting_ms)
         controller.go_on(0.5)
-        controller.finish(Outcome(1, 1, 2, round_ms, 17.0, 100))
+        controller.finish(Outcome(1, 1, 2, drafting_ms + 15.0, 15.0, 100))
         gaps.append(gap)
 
     assert gaps == expected
@@ -170,6 +172,37 @@ def test_a_probe_begins_anew_with_the_mean_of_its_own_source_only() -> None:
 
     assert controller.calibration["model"].mean == PRIOR_ACCEPTANCE
     assert controller.calibration["ngram"].mean == before
+
+
+def test_a_draft_that_was_slow_for_a_while_is_tried_again() -> None:
+    controller = COSTS.controller()
+    for _ in range(SAMPLES - 1):
+        controller.spent("model", 1, 40 * COSTS.step)
+    drafted = [play_round(controller, COSTS, RIGHT).drafted for _ in range(30)]
+
+    assert controller.could_pay("model")
+    assert drafted[:FIRST_GAP] == [0] * FIRST_GAP
+    assert all(drafted[FIRST_GAP:])
+
+
+def test_wide_calls_that_were_slow_for_a_while_are_tried_again() -> None:
+    controller = COSTS.controller()
+    for n_tokens in range(2, LONGEST + 2):
+        for _ in range(SAMPLES - 1):
+            controller.verify.add(n_tokens, 40 * COSTS.verify(n_tokens))
+    drafted = [play_round(controller, COSTS, RIGHT).drafted for _ in range(30)]
+
+    assert drafted[:FIRST_GAP] == [0] * FIRST_GAP
+    assert all(drafted[FIRST_GAP:])
+
+
+def test_after_a_first_measurement_on_a_busy_machine_drafting_is_tried_once_it_is_idle() -> None:
+    busy = Costs({size: 3 * cost for size, cost in COSTS.known.items()}, 3 * COSTS.step)
+    controller = busy.controller()
+    drafted = [play_round(controller, COSTS, RIGHT).drafted for _ in range(60)]
+
+    assert all(drafted[-30:])
+    assert max(drafted[-30:]) > 2
 
 
 def test_a_round_that_seems_to_pay_forgets_nothing() -> None:

@@ -151,6 +151,15 @@ def test_an_idle_model_that_has_to_catch_up_costs_hardly_anything(reading: float
     assert found >= 0.98 / machine.verify(1)
 
 
+@pytest.mark.parametrize("machine", ["a wide call dips at 4", "two cost nearly twice"])
+def test_a_neighbour_that_disturbs_one_call_in_ten_costs_hardly_anything(machine: str) -> None:
+    text = text_of(CLIMATES["always hard"])
+    disturbed = Costs(MACHINES[machine].known, MACHINES[machine].step, jitter=0.03, disturbed=0.1)
+    plain = sum(disturbed.verifying(1) for _ in range(TOKENS)) / TOKENS
+
+    assert rate_of_adaptive(disturbed, text) >= 0.95 / plain
+
+
 def test_no_fixed_length_is_best_everywhere() -> None:
     best = {
         int(np.argmax(rates(machine, climate).fixed))

@@ -219,7 +219,10 @@ class AdaptiveLength:
     def __init__(self, longest: int, verify: CostTable) -> None:
         self.longest = longest
         self.verify = verify
-        self.drafting: dict[Source, CostTable] = {"model": CostTable(), "ngram": CostTable()}
+        self.drafting: dict[Source, CostTable] = {
+            "model": CostTable(verify),
+            "ngram": CostTable(verify),
+        }
         self.calibration: dict[Source, Calibration] = {
             "model": Calibration(),
             "ngram": Calibration(),
@@ -234,22 +237,31 @@ class AdaptiveLength:
         self._gap, self._since_draft = FIRST_GAP, 0
         self._since_draft_ms = 0.0
         self._spell_tokens, self._spell_ms = 0, 0.0
+        self._spent_ms = 0.0
         self._probing = False
         self._plain_left = 0
         self.drafting["ngram"].add(1, 0.0)
 
     @property
     def rate(self) -> float:
-        """Tokens per millisecond of late."""
+        """Tokens per millisecond of late, at what calls usually cost.
+
+        What a call usually costs on both sides of the comparison: were the time that a busy
+        neighbour took in the rate, drafting would look cheap beside it.
+        """
         if self._milliseconds == 0:
             return 1 / self.verify.cost(1)
         return self._tokens / self._milliseconds
 
     def could_pay(self, source: Source) -> bool:
         """By the costs alone. Where it could not, nothing is drafted to find out."""
-        step, plain, rate = self._step_cost(source), self.verify.cost(1), 1 / self.verify.cost(1)
+        try:
+            step = self.drafting[source].at_best(1)
+        except LookupError:
+            step = 0.0
+        plain, at_best = self.verify.at_best(1), self.verify.at_best
         return any(
-            length > rate * (length * step + self.verify.cost(length + 1) - plain)
+            length * plain > length * step + at_best(length + 1) - plain
             for length in range(1, self.longest + 1)
         )
 
@@ -259,6 +271,7 @@ class AdaptiveLength:
         self._confidences = []
         self._kept = 1.0
         self._probing = False
+        self._spent_ms = 0.0
         if self._plain_left == 0 and self.baseline.since >= BASELINE_EVERY:
             self._plain_left = BASELINE_ROUNDS
         if self._plain_left > 0:
@@ -279,6 +292,8 @@ class AdaptiveLength:
         self._probing = gain <= 0 and self._probe_is_due(source, pending)
         if self._probing:
             self.calibration[source].forget()
+            self.verify.forget_slow_calls()
+            self.drafting[source].forget_slow_calls()
             length, _ = self._best(source, confidence, pending)
         cost, saved = self._figures(source, length, confidence, pending)
         if self._probing:
@@ -310,24 +325,26 @@ class AdaptiveLength:
     def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
         """Learn what the draft model's decode calls cost."""
         self.drafting[source].add(n_tokens, milliseconds)
+        self._spent_ms += self.drafting[source].cost(n_tokens)
 
     def finish(self, outcome: Outcome) -> None:
         """Learn costs, acceptance, the rate, and when to probe next."""
         self.verify.add(outcome.drafted + 1, outcome.verify_ms)
         self.baseline.add(outcome)
+        usual_ms = self._spent_ms + self.verify.cost(outcome.drafted + 1)
         self._tokens = self._tokens * RATE_DECAY + outcome.emitted
-        self._milliseconds = self._milliseconds * RATE_DECAY + outcome.round_ms
+        self._milliseconds = self._milliseconds * RATE_DECAY + usual_ms
         tested = min(outcome.accepted + 1, outcome.drafted)
         for index, confidence in enumerate(self._confidences[:tested]):
             self.calibration[self._source].learn(confidence, index < outcome.accepted)
         if outcome.drafted == 0:
             self._judge_spell()
             self._since_draft += 1
-            self._since_draft_ms += outcome.round_ms
+            self._since_draft_ms += usual_ms
             return
         self._since_draft, self._since_draft_ms = 0, 0.0
         self._spell_tokens += outcome.emitted
-        self._spell_ms += outcome.round_ms
+        self._spell_ms += usual_ms
         self.reason = msgspec.structs.replace(self.reason, length=outcome.drafted)
 
     def _judge_spell(self) -> None:
