@@ -20,6 +20,7 @@ from specchat.engine.protocol import (
     Generate,
     Load,
     Loaded,
+    Notice,
     Round,
     Stop,
 )
@@ -61,6 +62,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     draft: str | None
     engine: EngineFacts
+    alarms: tuple[Notice, ...]
 
     @classmethod
     def of(cls, loaded: Loaded, finished: Finished) -> "RunReport":
@@ -97,6 +99,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             target=loaded.target.path,
             draft=loaded.draft.path if loaded.draft else None,
             engine=loaded.engine,
+            alarms=finished.alarms,
         )
 
 
@@ -190,6 +193,8 @@ class Printer:
         else:
             print(finished.tail if self._live else finished.text, flush=True)
             _say(figures_line(finished))
+            for alarm in finished.alarms:
+                _say(f"{alarm.title}: {alarm.message} {alarm.help}")
 
 
 def figures_line(finished: Finished) -> str:

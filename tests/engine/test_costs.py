@@ -10,11 +10,26 @@ from specchat.engine.costs import BUDGET_S, MeasuredCosts, adaptive, known_costs
 from specchat.llama.context import Context
 from specchat.llama.library import Library
 from specchat.llama.model import Model
+from specchat.neighbours import Watch
 from specchat.paths import data_folder
 from support.gguf_models import random_table, write_bigram
 from support.speaking import make_context
 
 LONGEST = 8
+
+
+class Idle(Watch):
+    """A machine without other programs."""
+
+    def others(self) -> float:
+        return 0.0
+
+
+class Busy(Watch):
+    """A machine whose every core is taken."""
+
+    def others(self) -> float:
+        return 1000.0
 
 
 @pytest.fixture
@@ -45,30 +60,37 @@ def test_the_first_start_measures_within_its_budget_and_shows_it(context: Contex
 
 
 def test_a_second_start_measures_nothing(context: Context) -> None:
-    first = known_costs(context, None, LONGEST, lambda _: None)
+    first = known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
     told: list[float] = []
     assert known_costs(context, None, LONGEST, told.append) == first
     assert told == []
 
 
+def test_what_was_measured_beside_busy_programs_is_not_kept(context: Context) -> None:
+    assert known_costs(context, None, LONGEST, lambda _: None, watch=Busy).verify
+    told: list[float] = []
+    known_costs(context, None, LONGEST, told.append, watch=Idle)
+    assert told[-1] == 1.0
+
+
 def test_another_file_threads_or_length_are_measured_anew(
     library: Library, context: Context, model_path: Path
 ) -> None:
-    known_costs(context, None, LONGEST, lambda _: None)
-    known_costs(context, context, LONGEST, lambda _: None)
-    known_costs(context, None, LONGEST - 1, lambda _: None)
+    known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
+    known_costs(context, context, LONGEST, lambda _: None, watch=Idle)
+    known_costs(context, None, LONGEST - 1, lambda _: None, watch=Idle)
     context.n_threads += 1
-    known_costs(context, None, LONGEST, lambda _: None)
+    known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
     write_bigram(model_path, random_table(1, "abcd"))
-    known_costs(context, None, LONGEST, lambda _: None)
+    known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
     assert len(list((data_folder() / "costs").glob("*.json"))) == 5
 
 
 def test_a_damaged_record_is_measured_anew(context: Context) -> None:
-    known_costs(context, None, LONGEST, lambda _: None)
+    known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
     [record] = (data_folder() / "costs").glob("*.json")
     record.write_text("{")
-    assert known_costs(context, None, LONGEST, lambda _: None).verify
+    assert known_costs(context, None, LONGEST, lambda _: None, watch=Idle).verify
     assert record.read_text() != "{"
 
 

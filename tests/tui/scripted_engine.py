@@ -66,6 +66,13 @@ NOTICE = Notice(
     help="Guesses come from the text itself instead. Choose a draft of the same family.",
 )
 
+ALARM = Notice(
+    kind="busy_machine",
+    title="Other programs are busy",
+    message="They used 1.5 of 4 cores during this answer.",
+    help="End them, or leave them a core with --threads.",
+)
+
 PROMPT_TOO_LONG = Failed(
     kind="prompt_too_long",
     title="The conversation is too long",
@@ -206,6 +213,7 @@ class Script:
                 draft_length=3,
                 log_probabilities=None,
                 figures=figures,
+                alarms=(ALARM,) if self.scenario == "alarm" else (),
             )
         )
 

@@ -25,6 +25,9 @@ class Listener:
         self.confidences: list[float] = []
         """What it was told after each token of the last draft."""
 
+    def break_even(self, source: Source) -> float | None:
+        return None
+
     def could_pay(self, source: Source) -> bool:
         return self.pays if source == "model" else True
 

@@ -11,8 +11,9 @@ import msgspec
 import psutil
 import pytest
 
-from specchat.bench import machine
-from specchat.bench.machine import Before, Watch, machine_facts, quietness
+from specchat import neighbours
+from specchat.bench.machine import Before, machine_facts, quietness
+from specchat.neighbours import Watch
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_the_time_of_our_own_processes_is_not_that_of_others(
         processes = [psutil.Process(pid).cpu_times() for pid in (worker, os.getpid())]
         return sum(times.user + times.system for times in processes)
 
-    monkeypatch.setattr(machine, "_busy_seconds", busy_seconds)
+    monkeypatch.setattr(neighbours, "_busy_seconds", busy_seconds)
     without, including = Watch(), Watch([worker])
     deadline = time.monotonic() + 10
     while (others := without.others() or 0.0) < 0.2 and time.monotonic() < deadline:
@@ -102,7 +103,7 @@ def test_the_time_of_our_own_processes_is_not_that_of_others(
 def test_a_system_that_counts_nothing_is_not_taken_for_a_quiet_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(machine, "_busy_seconds", lambda: 0.0)
+    monkeypatch.setattr(neighbours, "_busy_seconds", lambda: 0.0)
     watch = Watch()
     monkeypatch.setattr(watch, "_our_seconds", lambda: 1e9)
 

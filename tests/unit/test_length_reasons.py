@@ -278,3 +278,16 @@ def test_a_baseline_can_be_handed_from_one_controller_to_the_next() -> None:
         FixedLength(0, baseline).finish(plain_round())
 
     assert FixedLength(3, baseline).baseline.tokens_per_second(100) == 100.0
+
+
+def test_the_acceptance_from_which_drafting_pays_follows_from_the_costs() -> None:
+    """One token more costs 5 + 2 of 10 ms; wider drafts are no cheaper a token."""
+    controller = Costs({1: 10, 2: 12, 16: 40}, 5.0).controller()
+
+    assert controller.break_even("model") == pytest.approx(0.71)
+    assert controller.break_even("ngram") == pytest.approx(0.21)
+
+
+def test_a_draft_as_slow_as_its_target_never_pays() -> None:
+    assert Costs({1: 10, 2: 11}, 10.0).controller().break_even("model") == float("inf")
+    assert FixedLength(3).break_even("model") is None

@@ -8,7 +8,15 @@ import msgspec
 import pytest
 from msgspec.structs import asdict, replace
 
-from specchat.engine.protocol import EngineFacts, Failed, Finished, Loaded, ModelFacts, Round
+from specchat.engine.protocol import (
+    EngineFacts,
+    Failed,
+    Finished,
+    Loaded,
+    ModelFacts,
+    Notice,
+    Round,
+)
 from specchat.headless import (
     CANCELLED_EXIT_CODE,
     Printer,
@@ -61,6 +69,7 @@ LOADED = Loaded(
     engine=EngineFacts(specchat="0.1", llama_cpp_python="0.3.36", llama_cpp="0.5", backend="CPU"),
     load_s=1.0,
 )
+BUSY = Notice("busy_machine", "Other programs are busy", "They used 2 cores.", "End them.")
 FINISHED = Finished(
     id=1,
     finish_reason="length",
@@ -74,6 +83,7 @@ FINISHED = Finished(
     draft_length="auto",
     log_probabilities=(-0.5, -1.25, 0.0),
     figures=FIGURES,
+    alarms=(BUSY,),
 )
 
 
@@ -113,6 +123,7 @@ def test_the_report_has_every_figure_of_the_answer() -> None:
         "target": "/models/target.gguf",
         "draft": "/models/draft.gguf",
         "engine": LOADED.engine,
+        "alarms": (BUSY,),
     }
 
 
@@ -199,7 +210,10 @@ def test_the_text_is_on_standard_output_once_and_the_figures_are_not(
 
     assert exits == [None, None, 0]
     assert printed.out == "So it is.\n"
-    assert printed.err == figures_line(FINISHED) + "\n"
+    assert printed.err.splitlines() == [
+        figures_line(FINISHED),
+        "Other programs are busy: They used 2 cores. End them.",
+    ]
 
 
 def test_as_json_standard_output_is_the_report_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from specchat.bench.engine_side import EngineContestant, EngineLink
 from specchat.bench.figures import drift, rows
-from specchat.bench.machine import Before, Watch, machine_facts, quietness
+from specchat.bench.machine import Before, machine_facts, quietness
 from specchat.bench.plan import BenchPlan
 from specchat.bench.progress import Progress
 from specchat.bench.record import (
@@ -24,6 +24,7 @@ from specchat.bench.server import Program, Server, ServerPlan, arguments
 from specchat.bench.server_side import ServerContestant
 from specchat.engine.client import EngineClient
 from specchat.engine.protocol import Loaded, ModelFacts
+from specchat.neighbours import Watch
 
 
 def measure(plan: BenchPlan, before: Before, progress: Progress) -> Record:

@@ -6,17 +6,20 @@ from time import perf_counter
 
 import numpy as np
 
+from specchat.engine.alarms import AnswerFacts, alarms
 from specchat.engine.protocol import (
     DrafterName,
     Event,
     Finished,
     FinishReason,
     Generate,
+    Notice,
     PromptProgress,
     Round,
 )
 from specchat.errors import PromptTooLong
 from specchat.llama.context import Aborted, Context
+from specchat.neighbours import Watch
 from specchat.speculation import decoder as speculation
 from specchat.speculation.controller import LengthController, Reason
 from specchat.speculation.decoder import Decoder
@@ -69,6 +72,8 @@ class Answer:
         self._text = TextStream(vocabulary.piece, request.stop)
         self._meter = Meter(len(prompt), longest)
         self._log_probabilities: list[float] = []
+        self._model_tested = self._model_accepted = 0
+        self._watch = Watch()
         _require_fit(prompt, target.n_ctx)
 
     def run(self, emit: Emit) -> None:
@@ -118,6 +123,9 @@ class Answer:
             verify_s=step.verify_s,
             by_ngram=step.source == "ngram",
         )
+        if step.source == "model":
+            self._model_tested += min(step.accepted + 1, step.drafted)
+            self._model_accepted += step.accepted
         meter.plain_tokens_per_second = baseline.tokens_per_second(n_past)
         meter.plain_age_s = baseline.age_s
         if meter.rounds == 1:
@@ -155,6 +163,21 @@ class Answer:
             draft_length=0 if self._drafter_name == "none" else length,
             log_probabilities=logs if self._request.log_probabilities else None,
             figures=self._meter.figures(),
+            alarms=self._alarms(),
+        )
+
+    def _alarms(self) -> tuple[Notice, ...]:
+        length = self._request.speculation.draft_length
+        return alarms(
+            AnswerFacts(
+                figures=self._meter.figures(),
+                temperature=self._request.sampling.temperature,
+                fixed_length=None if length == "auto" else length,
+                model_tested=self._model_tested,
+                model_accepted=self._model_accepted,
+                break_even=self._controller.break_even("model"),
+                others=self._watch.others(),
+            )
         )
 
 

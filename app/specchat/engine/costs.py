@@ -6,8 +6,10 @@ from pathlib import Path
 from time import perf_counter
 
 import msgspec
+import psutil
 
 from specchat.llama.context import Context, Outputs
+from specchat.neighbours import Watch, are_busy
 from specchat.paths import data_folder
 from specchat.speculation.controller import AdaptiveLength
 from specchat.speculation.costs import CostTable
@@ -30,19 +32,27 @@ class MeasuredCosts(msgspec.Struct, frozen=True):
 
 
 def known_costs(
-    target: Context, draft: Context | None, longest: int, progress: Callable[[float], None]
+    target: Context,
+    draft: Context | None,
+    longest: int,
+    progress: Callable[[float], None],
+    watch: Callable[[], Watch] = Watch,
 ) -> MeasuredCosts:
     """The costs of this pair on this machine, from an earlier start or measured now.
+
+    What was measured beside busy programs is used, but not kept for later.
 
     Args:
         longest: most tokens that a round may draft.
         progress: told the measured fraction, 0 to 1.
+        watch: begins to measure what other programs take.
     """
     file = data_folder() / "costs" / f"{_key(target, draft, longest)}.json"
     try:
         return msgspec.json.decode(file.read_bytes(), type=MeasuredCosts)
     except (FileNotFoundError, msgspec.DecodeError):
         pass
+    neighbours = watch()
     sizes = [size for size in VERIFY_SIZES if size <= longest + 1]
     budget = BUDGET_S * (1 - DRAFT_SHARE) if draft is not None else BUDGET_S
     verify = measure(target, sizes, Outputs.ALL, budget, lambda done: progress(done * 0.75))
@@ -53,6 +63,8 @@ def known_costs(
     )
     progress(1.0)
     costs = MeasuredCosts(verify, drafting)
+    if are_busy(neighbours.others(), psutil.cpu_count() or 1):
+        return costs
     file.parent.mkdir(exist_ok=True)
     unfinished = file.with_suffix(".part")
     unfinished.write_bytes(msgspec.json.encode(costs))

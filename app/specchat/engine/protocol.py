@@ -219,6 +219,8 @@ class Finished(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     log_probabilities: tuple[float, ...] | None
     """Of each token, by the target itself, before any sampling setting."""
     figures: Figures
+    alarms: tuple[Notice, ...] = ()
+    """What made it slower than it need be."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True, kw_only=True):

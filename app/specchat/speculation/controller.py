@@ -99,6 +99,13 @@ class LengthController(Protocol):
         """Whether drafting with this source would win if every guess were kept."""
         ...
 
+    def break_even(self, source: Source) -> float | None:
+        """The acceptance from which drafting with this source pays; infinite: never.
+
+        None where costs are not measured.
+        """
+        ...
+
     def begin(self, limit: int) -> bool:
         """A round with at most `limit` drafted tokens; False: draft nothing, whoever could."""
         ...
@@ -146,6 +153,10 @@ class FixedLength:
     def could_pay(self, source: Source) -> bool:
         """Whether it pays does not matter here."""
         return self.length > 0
+
+    def break_even(self, source: Source) -> float | None:
+        """Costs are not measured."""
+        return None
 
     def begin(self, limit: int) -> bool:
         """Drafts whenever there is room."""
@@ -264,6 +275,18 @@ class AdaptiveLength:
             length * plain > length * step + at_best(length + 1) - plain
             for length in range(1, self.longest + 1)
         )
+
+    def break_even(self, source: Source) -> float | None:
+        """By the costs as they are, to a percent; independent of what was said."""
+        plain, step = self.verify.cost(1), self._step_cost(source)
+        for percent in range(101):
+            kept, won = 1.0, 0.0
+            for length in range(1, self.longest + 1):
+                kept *= percent / 100
+                won += kept
+                if won * plain > length * step + self.verify.cost(length + 1) - plain:
+                    return percent / 100
+        return float("inf")
 
     def begin(self, limit: int) -> bool:
         """Plain when there is no room, or when the plain rate has to be measured anew."""

@@ -334,7 +334,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
     def _close_answer(self, finished: Finished | None, ended: str) -> None:
         if self._exchange:
             figures = finished.figures if finished else self._live.figures
-            self._exchange[1].finish(figures, ended)
+            self._exchange[1].finish(figures, ended, finished.alarms if finished else ())
         self._exchange = None
 
     def _write(self, text: str) -> None:

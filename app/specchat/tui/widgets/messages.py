@@ -1,9 +1,12 @@
 """What the two sides said: a question, and an answer with its line of figures."""
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
+from specchat.engine.protocol import Notice
 from specchat.speculation.metrics import Figures
 from specchat.tui.widgets.streaming_markdown import StreamingMarkdown
 from specchat.tui.wording import SEPARATOR, figures_line, visible
@@ -44,8 +47,12 @@ class Answer(Horizontal):
         self._note.update(text)
         self._note.display = bool(text)
 
-    def finish(self, figures: Figures | None, ended: str = "") -> None:
+    def finish(
+        self, figures: Figures | None, ended: str = "", alarms: Sequence[Notice] = ()
+    ) -> None:
         """Close the text and keep the figures. `ended`: how, unless the model ended by itself."""
         self._body.finish()
         line = figures_line(figures) if figures else ""
-        self.note(SEPARATOR.join(part for part in (ended, line) if part))
+        lines = [SEPARATOR.join(part for part in (ended, line) if part)]
+        lines += [f"! {alarm.title}: {alarm.message} {alarm.help}" for alarm in alarms]
+        self.note("\n".join(lines))
