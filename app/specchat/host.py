@@ -38,13 +38,30 @@ def on_battery() -> bool | None:
 
 def processor() -> str:
     """The processor's name, as the system tells it."""
-    if sys.platform == "linux":
-        try:
-            lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-        except OSError:
-            lines = []
-        for line in lines:
-            key, _, value = line.partition(":")
-            if key.strip() in ("model name", "Hardware") and value.strip():
-                return value.strip()
-    return platform.processor() or platform.machine() or "unknown"
+    return (
+        _cpuinfo("model name")
+        or _cpuinfo("Hardware")
+        or platform.processor()
+        or platform.machine()
+        or "unknown"
+    )
+
+
+def processor_flags() -> frozenset[str]:
+    """The processor's abilities by Linux' names, such as `avx2`; empty where nobody tells."""
+    return frozenset((_cpuinfo("flags") or _cpuinfo("Features")).split())
+
+
+def _cpuinfo(name: str) -> str:
+    """A field of the first processor that has it."""
+    if sys.platform != "linux":
+        return ""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() == name and value.strip():
+            return value.strip()
+    return ""

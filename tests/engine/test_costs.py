@@ -6,7 +6,8 @@ from time import perf_counter
 
 import pytest
 
-from specchat.engine.costs import BUDGET_S, MeasuredCosts, adaptive, known_costs, quick_costs
+from specchat.engine.costs import BUDGET_S, adaptive, known_costs, quick_costs
+from specchat.engine.stored_costs import MeasuredCosts
 from specchat.llama.context import Context
 from specchat.llama.library import Library
 from specchat.llama.model import Model

@@ -7,8 +7,8 @@ from time import perf_counter
 
 import msgspec
 
+from specchat.engine.stored_costs import MeasuredCosts, costs_folder
 from specchat.llama.context import Context, Outputs
-from specchat.paths import data_folder
 from specchat.speculation.controller import AdaptiveLength
 from specchat.speculation.costs import CostTable
 
@@ -22,13 +22,6 @@ DRAFT_SIZES = (1, 2)
 PASSES = 4
 
 
-class MeasuredCosts(msgspec.Struct, frozen=True):
-    """Milliseconds of decode calls by number of tokens, with an empty context."""
-
-    verify: dict[int, float]
-    draft: dict[int, float]
-
-
 def known_costs(
     target: Context, draft: Context | None, longest: int, progress: Callable[[float], None]
 ) -> MeasuredCosts:
@@ -38,7 +31,7 @@ def known_costs(
         longest: most tokens that a round may draft.
         progress: told the measured fraction, 0 to 1.
     """
-    file = data_folder() / "costs" / f"{_key(target, draft, longest)}.json"
+    file = costs_folder() / f"{_key(target, draft, longest)}.json"
     try:
         return msgspec.json.decode(file.read_bytes(), type=MeasuredCosts)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -52,7 +45,12 @@ def known_costs(
         else measure(draft, DRAFT_SIZES, Outputs.LAST, BUDGET_S * DRAFT_SHARE, lambda _: None)
     )
     progress(1.0)
-    costs = MeasuredCosts(verify, drafting)
+    costs = MeasuredCosts(
+        verify,
+        drafting,
+        target=target.model.path.name,
+        draft_model=None if draft is None else draft.model.path.name,
+    )
     file.parent.mkdir(exist_ok=True)
     unfinished = file.with_suffix(".part")
     unfinished.write_bytes(msgspec.json.encode(costs))
