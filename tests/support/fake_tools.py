@@ -26,9 +26,7 @@ def write_tool(folder: Path, name: str, answers: Mapping[str, str], *, exit_code
 NVIDIA_SMI_QUERY = (
     "--query-gpu=name,memory.total,driver_version,compute_cap --format=csv,noheader,nounits"
 )
-NVIDIA_SMI_OLD_QUERY = (
-    "--query-gpu=name,memory.total,driver_version --format=csv,noheader,nounits"
-)
+NVIDIA_SMI_OLD_QUERY = "--query-gpu=name,memory.total,driver_version --format=csv,noheader,nounits"
 
 
 def nvidia_smi_table(driver: str, cuda: str) -> str:

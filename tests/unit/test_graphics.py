@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from specchat.pairing import graphics
@@ -21,7 +21,7 @@ LSPCI = (
     '-p00 "Lenovo" "Device 225d"\n'
     '0000:01:00.0 "3D controller" "NVIDIA Corporation" "GP108M [GeForce MX150]" -ra1 "Lenovo" ""\n'
     '0000:03:00.0 "VGA compatible controller" "Advanced Micro Devices, Inc. [AMD/ATI]" '
-    '"Navi 31 [Radeon RX 7900 XT/7900 XTX/7900M]" -rc8 "Sapphire Technology Limited" "Device 471e"\n'
+    '"Navi 31 [Radeon RX 7900 XT/7900 XTX/7900M]" -rc8 "Sapphire Technology Limited" ""\n'
     '0000:0b:00.0 "VGA compatible controller" "Intel Corporation" "DG2 [Arc A770]" -r08 "" ""\n'
 )
 
@@ -155,6 +155,9 @@ def test_a_tool_that_cannot_be_run_is_left_alone(tools: Path, root: Path) -> Non
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(text="0")
+@example(text='{"SPDisplaysDataType": 1}')
+@example(text="NVIDIA, 12, 5")
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=80))
 def test_whatever_the_tools_print_is_no_error(text: str, tools: Path, root: Path) -> None:
     write_nvidia_smi(tools, text, driver=text[:9], cuda=text[:5])

@@ -9,6 +9,7 @@ import msgspec
 from specchat.bench.prompts import PromptSet, Question, questions, read_prompt_sets
 from specchat.bench.variants import Variant, chosen_variants, default_variants, longest_draft
 from specchat.engine.protocol import Load, Pair, Plan
+from specchat.errors import InvalidSetting
 from specchat.speculation.settings import SamplingSettings
 
 N_CTX = 2048
@@ -60,6 +61,12 @@ def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> Ben
         min_p=options["min_p"],
         seed=options["seed"],
     )
+    if options["rpc"] and options["server_binary"]:
+        raise InvalidSetting(
+            "Tried to compare with llama-server over RPC.",
+            "An RPC server serves one program at a time.",
+            "Leave out --rpc or --server-binary.",
+        )
     usual = QUICK if options["quick"] else USUAL
     amounts = Amounts(
         options["prompts"] or usual.prompts,

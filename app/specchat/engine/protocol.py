@@ -30,7 +30,7 @@ MAX_FRAME_BYTES = 256 * 1024 * 1024
 MAX_THREADS = 512
 """`GGML_MAX_N_THREADS` (ggml.h): with more llama.cpp ends the process."""
 
-ADDRESS = re.compile(r"[^\s:/@]+:([0-9]{1,5})")
+ADDRESS = re.compile(r"[A-Za-z0-9._-]+:([0-9]{1,5})")
 
 Role = Literal["system", "user", "assistant"]
 DrafterName = Literal["chain", "model", "ngram", "none"]

@@ -107,10 +107,10 @@ def _try_server(address: str) -> None:
             "Check that the server runs and that no firewall is in the way. It serves one program "
             "at a time: perhaps another one uses it.",
         ) from None
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter of a name that can be none
         raise RpcServerProblem(
             tried,
-            f"It cannot be reached: {error.strerror or error}.",
+            f"It cannot be reached: {getattr(error, 'strerror', None) or error}.",
             "Check the address, and that the server runs and listens on it, not on its own "
             "machine's loopback alone.",
         ) from error

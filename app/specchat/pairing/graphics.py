@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -130,18 +130,25 @@ def _lspci_names() -> dict[str, str]:
     return names
 
 
+class _AppleCard(msgspec.Struct):
+    sppci_model: str = ""
+
+
+class _AppleDisplays(msgspec.Struct, rename={"cards": "SPDisplaysDataType"}):
+    cards: list[_AppleCard] = []
+
+
 def _by_system_profiler() -> list[Graphics]:
     """Apple's GPUs."""
     output = _output("system_profiler", "SPDisplaysDataType", "-json")
     try:
-        shown: Any = msgspec.json.decode(output or "{}")
+        shown = msgspec.json.decode(output or "{}", type=_AppleDisplays)
     except msgspec.DecodeError:
         return []
-    models = [str(card.get("sppci_model", "")) for card in shown.get("SPDisplaysDataType", [])]
     return [
-        Graphics(maker="apple", name=model, integrated=True)
-        for model in models
-        if model.startswith("Apple")
+        Graphics(maker="apple", name=card.sppci_model, integrated=True)
+        for card in shown.cards
+        if card.sppci_model.startswith("Apple")
     ]
 
 
