@@ -83,8 +83,9 @@ async def test_a_library_that_cannot_be_loaded_is_told_in_words(
 ) -> None:
     code = "raise OSError('libcudart.so.12: cannot open shared object file')"
     monkeypatch.setenv("PYTHONPATH", broken_llama_cpp(tmp_path, code), prepend=":")
-    with pytest.raises(LibraryProblem, match=r"libcudart\.so\.12"):
+    with pytest.raises(LibraryProblem, match=r"libcudart\.so\.12") as told:
         await find_devices()
+    assert told.value.next_step.startswith("Install NVIDIA's CUDA toolkit")
 
 
 async def test_a_library_that_ends_the_process_is_told_in_words(

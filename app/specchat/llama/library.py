@@ -26,6 +26,18 @@ SPINS = "10000"
 """How often a waiting OpenMP thread looks before it sleeps: some 0.1 ms, a few times what the
 threads of a decode wait for each other."""
 
+NEEDED = {
+    "libcudart": "NVIDIA's CUDA toolkit or its runtime libraries",
+    "libcublas": "NVIDIA's CUDA toolkit or its runtime libraries",
+    "libcuda.so": "NVIDIA's driver",
+    "libamdhip64": "AMD's ROCm",
+    "libhipblas": "AMD's ROCm",
+    "librocblas": "AMD's ROCm",
+    "libvulkan": "the Vulkan loader and a driver for it",
+    "libgomp": "libgomp, the OpenMP library of GCC",
+}
+"""Whose the libraries are that a build needs and does not bring."""
+
 KNOWN_DEFAULTS = {"n_ctx": 512, "n_batch": 2048, "n_ubatch": 512, "n_seq_max": 1, "n_rs_seq": 0}
 """What `llama_context_default_params` of the pinned version answers."""
 
@@ -108,7 +120,7 @@ def open_library() -> Library:
         python_version = importlib.metadata.version("llama-cpp-python")
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
         raise LibraryProblem(
-            "Tried to load llama-cpp-python.", f"It failed: {error}.", "Install it again."
+            "Tried to load llama-cpp-python.", f"It failed: {error}.", _missing_part(str(error))
         ) from error
     log = LogRing()
 
@@ -126,6 +138,14 @@ def open_library() -> Library:
         log=log,
         _keep_alive=(route,),
     )
+
+
+def _missing_part(error: str) -> str:
+    """What to do about a library that cannot be loaded."""
+    for name, owner in NEEDED.items():
+        if name in error:
+            return f"Install {owner}, or a build of llama-cpp-python for the CPU."
+    return "Install it again."
 
 
 def _check_layout(api: ModuleType, python_version: str) -> None:

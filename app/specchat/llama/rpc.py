@@ -119,7 +119,7 @@ def _try_server(address: str) -> None:
         raise RpcServerProblem(
             tried,
             "Something answers there that is no RPC server of llama.cpp.",
-            "Check the port; llama.cpp's rpc-server listens on 50052 if not told otherwise.",
+            "Check the port: a server of llama.cpp listens on 50052 unless told otherwise.",
         )
     if version[0] != PROTOCOL[0] or version[1] > PROTOCOL[1]:
         raise RpcServerProblem(
