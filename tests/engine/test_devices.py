@@ -8,7 +8,7 @@ import pytest
 
 from specchat.engine import devices
 from specchat.engine.devices import find_devices, known_devices
-from specchat.engine.machine import features
+from specchat.engine.machine import backends
 from specchat.errors import EngineCrashed, InvalidSetting, LibraryProblem
 from specchat.llama.devices import choose_devices, memory_of
 from specchat.llama.devices import find_devices as find
@@ -62,8 +62,8 @@ async def test_a_child_tells_the_machine_and_the_build(library: Library) -> None
     assert machine.processor
     assert found.engine.llama_cpp == library.version
     assert found.supports_rpc == library.supports_rpc
-    assert "CPU" in found.features
-    assert found.waiting["OMP_WAIT_POLICY"]
+    assert "CPU" in found.backends
+    assert found.openmp["OMP_WAIT_POLICY"]
 
 
 def test_the_devices_are_asked_for_once_a_run() -> None:
@@ -108,10 +108,10 @@ async def test_a_driver_that_hangs_does_not_hang_the_command(
         await find_devices()
 
 
-def test_the_features_of_a_build_are_told_by_backend() -> None:
+def test_the_backends_of_a_build_are_told_by_backend() -> None:
     text = "CUDA : ARCHS = 890 | USE_GRAPHS = 1 | CPU : SSE3 = 1 | AVX2 = 1 | REPACK = 1 | "
-    assert features(text) == {
+    assert backends(text) == {
         "CUDA": ("ARCHS 890", "USE_GRAPHS"),
         "CPU": ("SSE3", "AVX2", "REPACK"),
     }
-    assert features("") == {}
+    assert backends("") == {}

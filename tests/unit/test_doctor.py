@@ -157,13 +157,13 @@ def test_neither_the_home_folder_nor_the_names_of_person_and_machine_are_told(
             problem=f"'{home}/x.so' failed. Also {home}.",
             folders={"data": str(home), "log": f"{home}/log", "other": f"{home}-2/log"},
             models=(ModelHere("a", "/media/anna/models/anna.gguf", 3),),
-            help=f"See /net/{host}/models",
+            help=f"See '/net/{host}' or /media/anna.",
         )
     )
     assert clean.problem == "'~/x.so' failed. Also ~."
     assert clean.folders == {"data": "~", "log": "~/log", "other": f"{home}-2/log"}
     assert clean.models[0].path == "/media/…/models/anna.gguf"
-    assert clean.help == "See /net/…/models"
+    assert clean.help == "See '/net/…' or /media/…."
     assert clean.machine == report.machine
 
 

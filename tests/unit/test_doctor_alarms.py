@@ -25,10 +25,10 @@ FOUND = DevicesFound(
     engine=EngineFacts(
         specchat="1", llama_cpp_python=wanted_version() or "", llama_cpp="1", backend="CPU"
     ),
-    features={"CPU": ("AVX2",)},
+    backends={"CPU": ("AVX2",)},
     supports_rpc=True,
     n_threads=4,
-    waiting={"OMP_WAIT_POLICY": "passive"},
+    openmp={"OMP_WAIT_POLICY": "passive"},
 )
 
 
@@ -84,7 +84,7 @@ def test_an_idle_gpu_is_told_first() -> None:
 def test_a_build_that_leaves_avx2_unused_is_told_where_the_processor_has_it() -> None:
     if "avx2" not in processor_flags():
         pytest.skip("this processor has no AVX2, or the system does not tell")
-    assert raised(found=replace(FOUND, features={"CPU": ("SSE3",)})) == ["slow_build"]
+    assert raised(found=replace(FOUND, backends={"CPU": ("SSE3",)})) == ["slow_build"]
 
 
 def test_another_version_of_the_library_is_told() -> None:
@@ -93,8 +93,8 @@ def test_another_version_of_the_library_is_told() -> None:
 
 
 def test_threads_that_spin_are_told() -> None:
-    waiting = {"OMP_WAIT_POLICY": "ACTIVE"}
-    assert raised(found=replace(FOUND, waiting=waiting)) == ["spinning_threads"]
+    openmp = {"OMP_WAIT_POLICY": "ACTIVE"}
+    assert raised(found=replace(FOUND, openmp=openmp)) == ["spinning_threads"]
 
 
 def test_an_rpc_server_is_told() -> None:
@@ -125,8 +125,8 @@ def test_every_alarm_is_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
         FOUND,
         machine=machine,
         engine=replace(FOUND.engine, llama_cpp_python="0.3.1"),
-        features={},
-        waiting={"OMP_WAIT_POLICY": "active"},
+        backends={},
+        openmp={"OMP_WAIT_POLICY": "active"},
     )
     told = alarms(machine, found, None, has_model=False)
     assert len(told) >= 9

@@ -183,9 +183,9 @@ events = st.one_of(
         DevicesFound,
         machine=machines,
         engine=st.builds(EngineFacts),
-        features=st.dictionaries(words, lines, max_size=2),
+        backends=st.dictionaries(words, lines, max_size=2),
         n_threads=counts,
-        waiting=st.dictionaries(words, words, max_size=2),
+        openmp=st.dictionaries(words, words, max_size=2),
     ),
     st.builds(Failed, exit_code=counts, id=st.none() | integers, log=lines),
 )

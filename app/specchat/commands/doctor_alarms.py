@@ -72,7 +72,7 @@ def _of_the_build(found: DevicesFound) -> list[Alarm]:
                 help=f"Install that one: pip install llama-cpp-python=={wanted}",
             )
         )
-    if "avx2" in processor_flags() and "AVX2" not in found.features.get("CPU", ()):
+    if "avx2" in processor_flags() and "AVX2" not in found.backends.get("CPU", ()):
         raised.append(
             Alarm(
                 kind="slow_build",
@@ -81,7 +81,7 @@ def _of_the_build(found: DevicesFound) -> list[Alarm]:
                 "see docs/devices.md.",
             )
         )
-    if found.waiting.get("OMP_WAIT_POLICY", "").lower() == "active":
+    if found.openmp.get("OMP_WAIT_POLICY", "").lower() == "active":
         raised.append(
             Alarm(
                 kind="spinning_threads",

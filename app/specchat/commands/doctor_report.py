@@ -116,7 +116,7 @@ def examine(rpc: tuple[str, ...] = ()) -> DoctorReport:
     versions = _versions(found)
     machine = found.machine if found else machine_with(())
     graphics = find_graphics()
-    backends = found.features if found else {}
+    backends = found.backends if found else {}
     advice = advise(graphics, machine.devices, backends, _installation(versions))
     models = _models()
     return redacted(
@@ -129,7 +129,7 @@ def examine(rpc: tuple[str, ...] = ()) -> DoctorReport:
             backends=backends,
             supports_rpc=found.supports_rpc if found else None,
             threads=found.n_threads if found else None,
-            openmp=found.waiting if found else {},
+            openmp=found.openmp if found else {},
             graphics=graphics,
             advice=advice,
             folders=folders,
@@ -142,14 +142,15 @@ def examine(rpc: tuple[str, ...] = ()) -> DoctorReport:
 
 def redacted(report: DoctorReport) -> DoctorReport:
     """The report without the home folder, and without the names of person and machine in paths."""
-    home = str(Path.home())
+    home = os.path.expanduser("~")  # noqa: PTH111  Path.home fails where nobody knows it
+    ends = r"(?=[/\\\s'\":]|\.?$)"
     names = [re.escape(name) for name in (_user(), socket.gethostname()) if name]
-    in_a_path = re.compile(rf"(?<=[/\\])({'|'.join(names) or '(?!)'})(?=[/\\]|$)")
+    in_a_path = re.compile(rf"(?<=[/\\])({'|'.join(names) or '(?!)'}){ends}")
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
             if len(Path(home).parts) > 1:  # of the root folder everything is a part
-                value = re.sub(rf"{re.escape(home)}(?=[/\\\s'\":]|\.?$)", "~", value)
+                value = re.sub(re.escape(home) + ends, "~", value)
             return in_a_path.sub("…", value)
         if isinstance(value, dict):
             return {key: clean(item) for key, item in value.items()}

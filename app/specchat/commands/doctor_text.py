@@ -32,7 +32,7 @@ def as_text(report: DoctorReport) -> str:
 
 def _sections(report: DoctorReport) -> list[tuple[str, list[str]]]:
     machine, versions = report.machine, report.versions
-    cores = f"{machine.physical_cores} cores, {machine.logical_cores} threads"
+    cores = f"{_count(machine.physical_cores, 'core')}, {_count(machine.logical_cores, 'thread')}"
     if report.threads is not None:
         cores += f"; {report.threads} used"
     swap = f"swap {size(machine.used_swap_bytes)} of {size(machine.swap_bytes)}"
@@ -98,6 +98,10 @@ def _measurement(measurement: Measurement) -> str:
     if measurement.draft_token_ms:
         costs.append(f"a token of the draft {measurement.draft_token_ms:.0f} ms")
     return f"{measurement.made[:10]} {models}: {', '.join(costs)}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _labelled(label: str, facts: list[str]) -> Iterable[str]:

@@ -38,10 +38,10 @@ def examine(library: Library, servers: Collection[str]) -> DevicesFound:
     return DevicesFound(
         machine=machine_with(tuple(found)),
         engine=engine_facts(library),
-        features=features(library.api.llama_print_system_info().decode(errors="replace")),
+        backends=backends(library.api.llama_print_system_info().decode(errors="replace")),
         supports_rpc=library.supports_rpc,
         n_threads=default_threads(),
-        waiting={
+        openmp={
             name: value
             for name, value in sorted(os.environ.items())
             if name.startswith(OPENMP_PREFIXES)
@@ -59,7 +59,7 @@ def engine_facts(library: Library) -> EngineFacts:
     )
 
 
-def features(system_info: str) -> dict[str, tuple[str, ...]]:
+def backends(system_info: str) -> dict[str, tuple[str, ...]]:
     """What `llama_print_system_info` says, by backend.
 
     It reads `CPU : SSE3 = 1 | AVX2 = 1 | CUDA : ARCHS = 890 | `.

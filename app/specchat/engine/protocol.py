@@ -196,13 +196,13 @@ class DevicesFound(msgspec.Struct, frozen=True, tag=True, kw_only=True):
 
     machine: Machine
     engine: EngineFacts
-    features: dict[str, tuple[str, ...]]
+    backends: dict[str, tuple[str, ...]]
     """Backends in this build, and what each was built for, such as the CPU's instruction sets."""
     supports_rpc: bool
     n_threads: int
     """What is used where nobody asks for another number."""
-    waiting: dict[str, str]
-    """The environment variables that tell OpenMP's threads how to wait."""
+    openmp: dict[str, str]
+    """The environment variables that tell OpenMP's threads how many they are and how to wait."""
 
 
 class LoadProgress(msgspec.Struct, frozen=True, tag=True):
