@@ -35,6 +35,14 @@ def _draft_length(value: str) -> int | str:
         raise click.BadParameter(f"{value!r} is neither auto nor a whole number.") from None
 
 
+RPC_OPTION = click.option(
+    "--rpc",
+    type=_text,
+    multiple=True,
+    metavar="HOST:PORT",
+    help="Use the devices of a llama.cpp RPC server too; repeatable. Nothing is encrypted and "
+    "nobody is asked for a password: for networks that you trust.",
+)
 MODEL_OPTIONS = [
     click.option("--target", type=_text, metavar="FILE", help="GGUF of the model that answers."),
     click.option(
@@ -49,6 +57,7 @@ MODEL_OPTIONS = [
         metavar="N",
         help="Layers on the GPU; default: all.",
     ),
+    RPC_OPTION,
 ]
 SPECULATION_OPTIONS = [
     click.option(
@@ -173,6 +182,97 @@ def bench(**options: Any) -> None:
     sys.exit(measure(options))
 
 
+@cli.command()
+@_options([RPC_OPTION])
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def doctor(**options: Any) -> None:
+    """Show what this machine can run and what stands in the way; ready for a bug report."""
+    from specchat.commands.doctor import doctor as examine
+
+    sys.exit(examine(**options))
+
+
+@cli.command()
+@click.argument("target", type=_text)
+@click.argument("draft", type=_text, required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def check(**options: Any) -> None:
+    """Say whether DRAFT can guess for TARGET, and why not, before anything is loaded.
+
+    Each is a GGUF file, or repo:file on the Hub. Without DRAFT, what TARGET brings itself.
+    """
+    from specchat.commands.check import check as compare
+
+    sys.exit(compare(**options))
+
+
+@cli.command()
+@click.option("--vram", metavar="SIZE", help="Of a card, such as 8GiB; repeatable.", multiple=True)
+@click.option("--ram", metavar="SIZE", help="Main memory, such as 32GiB.")
+@click.option("--device", type=click.Choice(["cuda", "rocm", "vulkan", "metal", "cpu"]))
+@click.option("--all", "show_all", is_flag=True, help="Those that do not fit too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def pairs(**options: Any) -> None:
+    """List the pairs that suit this machine, or one described by the options, best first."""
+    from specchat.commands.pairs import pairs as rank
+
+    sys.exit(rank(**options))
+
+
+@cli.group()
+def catalog() -> None:
+    """The catalog of pairs."""
+
+
+@catalog.command("check")
+@click.argument("files", nargs=-1, type=_text)
+def catalog_check(**options: Any) -> None:
+    """Read FILES, or ours and your own catalog, and say what is wrong in them."""
+    from specchat.commands.catalog import check as validate
+
+    sys.exit(validate(**options))
+
+
+@cli.command()
+@click.argument("name", type=_text, metavar="PAIR|REPO[:QUANT]")
+@click.option("--yes", is_flag=True, help="Do not ask before the download.")
+def pull(**options: Any) -> None:
+    """Download a pair of the catalog, or one model from the Hub."""
+    from specchat.commands.pull import pull as download
+
+    sys.exit(download(**options))
+
+
+@cli.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def models(context: click.Context, **options: Any) -> None:
+    """List the models on this disk, and the pairs that can be made from them."""
+    if context.invoked_subcommand is None:
+        from specchat.commands.models import show
+
+        sys.exit(show(**options))
+
+
+@models.command("verify")
+@click.argument("name", type=_text, required=False)
+def models_verify(**options: Any) -> None:
+    """Compare downloaded files with the Hub's checksums."""
+    from specchat.commands.models import verify
+
+    sys.exit(verify(**options))
+
+
+@models.command("rm")
+@click.argument("name", type=_text)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def models_remove(**options: Any) -> None:
+    """Delete a model that specchat downloaded."""
+    from specchat.commands.models import remove
+
+    sys.exit(remove(**options))
+
+
 def main() -> None:
     """The `specchat` command: errors are sentences, and their exit code is 2."""
     from specchat.errors import SpecchatError
@@ -211,6 +311,7 @@ def _load(options: dict[str, Any], *, draft_required: bool) -> Load:
             n_ctx=options["ctx"],
             n_threads=options["threads"],
             n_gpu_layers=options["gpu_layers"],
+            rpc=options["rpc"],
             max_draft_length=LONGEST_BY_ITSELF if length == "auto" else min(max(length, 0), 64),
             measure_costs=length == "auto" and options["drafter"] != "none",
             draft_required=draft_required,

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time
 
 import pytest
 
-from specchat.engine.costs import BUDGET_S, MeasuredCosts, adaptive, known_costs, quick_costs
+from specchat.engine.costs import BUDGET_S, adaptive, known_costs, quick_costs
+from specchat.engine.stored_costs import MeasuredCosts, last_costs
 from specchat.llama.context import Context
 from specchat.llama.library import Library
 from specchat.llama.model import Model
@@ -73,7 +74,7 @@ def test_what_was_measured_beside_busy_programs_is_not_kept(context: Context) ->
     assert told[-1] == 1.0
 
 
-def test_another_file_threads_or_length_are_measured_anew(
+def test_another_file_threads_place_or_length_are_measured_anew(
     library: Library, context: Context, model_path: Path
 ) -> None:
     known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
@@ -81,9 +82,24 @@ def test_another_file_threads_or_length_are_measured_anew(
     known_costs(context, None, LONGEST - 1, lambda _: None, watch=Idle)
     context.n_threads += 1
     known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
+    context.model.n_gpu_layers -= 1
+    known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
     write_bigram(model_path, random_table(1, "abcd"))
     known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
-    assert len(list((data_folder() / "costs").glob("*.json"))) == 5
+    assert len(list((data_folder() / "costs").glob("*.json"))) == 6
+
+
+def test_the_last_measurements_are_told_with_the_names_of_their_files(
+    context: Context, model_path: Path
+) -> None:
+    known_costs(context, None, LONGEST, lambda _: None, watch=Idle)
+    known_costs(context, context, LONGEST, lambda _: None, watch=Idle)
+    (data_folder() / "costs" / "broken.json").write_text("{")
+    (made, newest), (_, older) = last_costs(5)
+    assert (newest.target, newest.draft_model) == (model_path.name, model_path.name)
+    assert (older.target, older.draft_model) == (model_path.name, None)
+    assert made <= time()
+    assert last_costs(1) == [(made, newest)]
 
 
 def test_a_damaged_record_is_measured_anew(context: Context) -> None:

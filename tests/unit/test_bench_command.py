@@ -30,6 +30,7 @@ MODEL: dict[str, Any] = {
     "ctx": None,
     "threads": None,
     "gpu_layers": -1,
+    "rpc": (),
 }
 FAILED = Failed(kind="x", title="No", message="It did not.", help="Try so.", log=("why",))
 
@@ -215,3 +216,10 @@ def test_every_option_is_explained() -> None:
     shown = CliRunner().invoke(click.command()(nothing), ["--help"]).output
     assert len(re.findall(r"^  --", shown, re.M)) == len(BENCH_OPTIONS) + 1
     assert all(parameter.help for parameter in click.command()(nothing).params)
+
+
+def test_a_comparison_over_rpc_is_refused(runs: Runs) -> None:
+    given = options("--server-binary", "llama-server") | {"rpc": ("127.0.0.1:50052",)}
+    with pytest.raises(InvalidSetting, match="one program at a time"):
+        command.bench(given)
+    assert runs.plans == []

@@ -13,6 +13,9 @@ from specchat.engine.protocol import (
     MAX_FRAME_BYTES,
     MAX_THREADS,
     Command,
+    Devices,
+    DevicesFound,
+    EngineFacts,
     Event,
     Failed,
     Finished,
@@ -41,6 +44,7 @@ from specchat.errors import (
     PromptTooLong,
     SpecchatError,
 )
+from specchat.pairing.machine import Device, Machine
 from specchat.speculation.controller import ReasonKind
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
@@ -89,17 +93,37 @@ speculation = st.builds(
     draft_length=draft_lengths,
     rule=st.sampled_from(["auto", "greedy", "token", "block", "coupled"]),
 )
+addresses = st.lists(st.sampled_from(["127.0.0.1:50052", "big-box:1"]), max_size=2).map(tuple)
 plans = st.builds(
     Plan,
     n_ctx=optional_counts,
     n_threads=st.none() | st.integers(1, MAX_THREADS),
     n_gpu_layers=st.integers(-1, 99),
+    n_draft_gpu_layers=st.integers(-1, 99),
+    devices=st.none() | lines,
+    draft_devices=st.none() | lines,
+    rpc=addresses,
     max_draft_length=st.integers(0, MAX_DRAFT_LENGTH),
     measure_costs=st.booleans(),
     draft_required=st.booleans(),
 )
 messages = st.builds(Message, st.sampled_from(["system", "user", "assistant"]), words)
 models = st.builds(ModelFacts, size_bytes=counts, n_parameters=counts, n_ctx_train=counts)
+devices = st.builds(
+    Device,
+    name=words,
+    description=words,
+    kind=st.sampled_from(["gpu", "integrated", "cpu", "rpc"]),
+    total_bytes=counts,
+    free_bytes=counts,
+)
+machines = st.builds(
+    Machine,
+    devices=st.lists(devices, max_size=3).map(tuple),
+    ram_bytes=counts,
+    free_ram_bytes=counts,
+    on_battery=st.none() | st.booleans(),
+)
 
 commands = st.one_of(
     st.builds(Load, st.builds(Pair, words, st.none() | words), plans),
@@ -114,6 +138,7 @@ commands = st.one_of(
         log_probabilities=st.booleans(),
     ),
     st.builds(Stop, integers),
+    st.builds(Devices, addresses),
     st.just(Shutdown()),
 )
 events = st.one_of(
@@ -153,6 +178,14 @@ events = st.one_of(
         draft_length=draft_lengths,
         log_probabilities=st.none() | st.lists(numbers, max_size=4).map(tuple),
         figures=figures,
+    ),
+    st.builds(
+        DevicesFound,
+        machine=machines,
+        engine=st.builds(EngineFacts),
+        backends=st.dictionaries(words, lines, max_size=2),
+        n_threads=counts,
+        openmp=st.dictionaries(words, words, max_size=2),
     ),
     st.builds(Failed, exit_code=counts, id=st.none() | integers, log=lines),
 )
@@ -252,3 +285,7 @@ def test_an_error_reaches_the_screen_with_all_it_says(kind: type[SpecchatError])
         exit_code=kind.exit_code,
         id=4,
     )
+    again = event.as_error()
+    assert type(again) is kind
+    assert (again.message, again.next_step) == (error.message, error.next_step)
+    assert str(again) == str(error)

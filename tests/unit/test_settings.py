@@ -4,8 +4,17 @@ import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from specchat.engine.protocol import MAX_THREADS, Generate, Plan
+from specchat.engine.protocol import (
+    ADDRESS,
+    MAX_THREADS,
+    Devices,
+    Generate,
+    Plan,
+    require_addresses,
+)
 from specchat.errors import InvalidSetting
 from specchat.speculation.settings import (
     MAX_DRAFT_LENGTH,
@@ -128,6 +137,7 @@ def test_unless_chosen_the_draft_is_as_long_as_it_pays() -> None:
         ("n_threads", MAX_THREADS + 1, "threads"),
         ("n_gpu_layers", -2, "GPU layers"),
         ("n_gpu_layers", MAX_INTEGER + 1, "GPU layers"),
+        ("n_draft_gpu_layers", -2, "GPU layers"),
         ("max_draft_length", -1, "longest draft"),
         ("max_draft_length", MAX_DRAFT_LENGTH + 1, "longest draft"),
     ],
@@ -135,6 +145,48 @@ def test_unless_chosen_the_draft_is_as_long_as_it_pays() -> None:
 def test_a_plan_out_of_range_is_refused(setting: str, value: int, name: str) -> None:
     with pytest.raises(InvalidSetting, match=f"set the {name} to {value}"):
         Plan(**{setting: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "host",
+        "host:",
+        ":50052",
+        "host:0",
+        "host:65536",
+        "host:port",
+        "ho st:50052",
+        "http://host:50052",
+        "[::1]:50052",
+        "me@host:50052",
+        "host:50052/x",
+        "host:\u0663",
+        "h\u00f6st:1",
+        "ho\0st:1",
+    ],
+)
+def test_what_is_no_address_of_an_rpc_server_is_refused(address: str) -> None:
+    for command in (Plan, Devices):
+        with pytest.raises(InvalidSetting, match="no address"):
+            command(rpc=("10.0.0.2:50052", address))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "big-box.local:65535", "localhost:50052"])
+def test_a_host_and_a_port_are_an_address(address: str) -> None:
+    assert Plan(rpc=(address,)).rpc == Devices(rpc=(address,)).rpc == (address,)
+
+
+@given(st.text(max_size=30) | st.from_regex(ADDRESS, fullmatch=True))
+def test_an_address_is_taken_or_refused_in_words(text: str) -> None:
+    try:
+        require_addresses((text,))
+    except InvalidSetting:
+        return
+    host, port = text.split(":")
+    assert host
+    assert 0 < int(port) < 65536
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 """The machine: what it is, and whether it does anything else while we measure."""
 
 import platform
-import sys
-from pathlib import Path
 from time import sleep
 
 import psutil
 
 from specchat.bench.record import MachineFacts, Quietness
+from specchat.host import processor
 from specchat.neighbours import Watch, are_busy
 
 BUSY_LOAD = 0.5
@@ -19,7 +18,7 @@ SAMPLE_S = 1.0
 def machine_facts() -> MachineFacts:
     """What the figures depend on."""
     return MachineFacts(
-        processor=_processor(),
+        processor=processor(),
         physical_cores=psutil.cpu_count(logical=False),
         logical_cores=psutil.cpu_count(),
         memory_bytes=psutil.virtual_memory().total,
@@ -86,17 +85,3 @@ def _load_average() -> float | None:
         return psutil.getloadavg()[0]
     except OSError:
         return None
-
-
-def _processor() -> str:
-    """The model's name, as the system tells it."""
-    if sys.platform == "linux":
-        try:
-            lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-        except OSError:
-            lines = []
-        for line in lines:
-            key, _, value = line.partition(":")
-            if key.strip() in ("model name", "Hardware") and value.strip():
-                return value.strip()
-    return platform.processor() or platform.machine() or "unknown"

@@ -9,6 +9,7 @@ import msgspec
 from specchat.bench.prompts import PromptSet, Question, questions, read_prompt_sets
 from specchat.bench.variants import Variant, chosen_variants, default_variants, longest_draft
 from specchat.engine.protocol import Load, Pair, Plan
+from specchat.errors import InvalidSetting
 from specchat.speculation.settings import SamplingSettings
 
 N_CTX = 2048
@@ -60,6 +61,12 @@ def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> Ben
         min_p=options["min_p"],
         seed=options["seed"],
     )
+    if options["rpc"] and options["server_binary"]:
+        raise InvalidSetting(
+            "Tried to compare with llama-server over RPC.",
+            "An RPC server serves one program at a time.",
+            "Leave out --rpc or --server-binary.",
+        )
     usual = QUICK if options["quick"] else USUAL
     amounts = Amounts(
         options["prompts"] or usual.prompts,
@@ -76,6 +83,7 @@ def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> Ben
                 n_ctx=options["ctx"] or max(N_CTX, ROOM_FOR_PROMPT + amounts.max_tokens),
                 n_threads=options["threads"],
                 n_gpu_layers=options["gpu_layers"],
+                rpc=options["rpc"],
                 max_draft_length=longest_draft(variants),
                 draft_required=True,
             ),

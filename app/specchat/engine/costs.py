@@ -8,9 +8,9 @@ from time import perf_counter
 import msgspec
 import psutil
 
+from specchat.engine.stored_costs import MeasuredCosts, costs_folder
 from specchat.llama.context import Context, Outputs
 from specchat.neighbours import Watch, are_busy
-from specchat.paths import data_folder
 from specchat.speculation.controller import AdaptiveLength
 from specchat.speculation.costs import CostTable
 
@@ -22,13 +22,6 @@ VERIFY_SIZES = (1, 2, 4, 3, 5, 8, 6, 12, 17, 10)
 """Calls of the target that are measured, the most telling first."""
 DRAFT_SIZES = (1, 2)
 PASSES = 4
-
-
-class MeasuredCosts(msgspec.Struct, frozen=True):
-    """Milliseconds of decode calls by number of tokens, with an empty context."""
-
-    verify: dict[int, float]
-    draft: dict[int, float]
 
 
 def known_costs(
@@ -47,7 +40,7 @@ def known_costs(
         progress: told the measured fraction, 0 to 1.
         watch: begins to measure what other programs take.
     """
-    file = data_folder() / "costs" / f"{_key(target, draft, longest)}.json"
+    file = costs_folder() / f"{_key(target, draft, longest)}.json"
     try:
         return msgspec.json.decode(file.read_bytes(), type=MeasuredCosts)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -62,7 +55,12 @@ def known_costs(
         else measure(draft, DRAFT_SIZES, Outputs.LAST, BUDGET_S * DRAFT_SHARE, lambda _: None)
     )
     progress(1.0)
-    costs = MeasuredCosts(verify, drafting)
+    costs = MeasuredCosts(
+        verify,
+        drafting,
+        target=target.model.path.name,
+        draft_model=None if draft is None else draft.model.path.name,
+    )
     if are_busy(neighbours.others(), psutil.cpu_count() or 1):
         return costs
     file.parent.mkdir(exist_ok=True)
@@ -120,11 +118,13 @@ def adaptive(costs: MeasuredCosts, longest: int) -> AdaptiveLength:
 
 def _key(target: Context, draft: Context | None, longest: int) -> str:
     """Changes with anything that changes what a call costs."""
-    parts = [target.model.library.version, str(target.model.library.devices), str(longest)]
+    parts = [target.model.library.version, str(longest)]
     for context in (target, draft):
         if context is not None:
             path = Path(context.model.path).resolve()
             facts = path.stat()
             parts += [str(path), str(facts.st_size), str(facts.st_mtime_ns)]
             parts += [str(context.n_threads), str(context.n_ctx)]
+            parts.append(str(context.model.n_gpu_layers))
+            parts += [f"{device.name} {device.description}" for device in context.model.devices]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
