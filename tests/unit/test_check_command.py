@@ -47,7 +47,7 @@ draft.gguf can draft for target.gguf.
 Start the chat with --target and --draft.
 
   target          target.gguf, 85.1 MB, qwen3, plain KV cache
-  draft           draft.gguf, 5.57 MB, qwen3, plain KV cache
+  draft           draft.gguf, 5.56 MB, qwen3, plain KV cache
 
   drafter         A draft model.
   vocabulary      Both have 300 tokens (byte-level BPE), with the same texts.
@@ -85,13 +85,11 @@ def test_files_that_make_no_pair_are_only_named(
     assert (
         capsys.readouterr().out
         == """\
-head.gguf is an EAGLE-3 draft; this build cannot run EAGLE-3 drafts yet. It
-would not fit either: it was made for a target of width 512, and this one has
-2,048.
+head.gguf is an EAGLE-3 draft; this build cannot run EAGLE-3 drafts yet.
 Leave it out: n-grams of the conversation draft for any model with a KV cache.
 
   target          target.gguf, 85.1 MB, qwen3, plain KV cache
-  draft           head.gguf, 5.57 MB, eagle3, an EAGLE-3 draft
+  draft           head.gguf, 5.56 MB, eagle3, an EAGLE-3 draft
 """
     )
 
