@@ -196,7 +196,7 @@ def test_a_damaged_header_is_a_sentence(tmp_path: Path, name: str) -> None:
         (header(version=1), "Its format is GGUF version 1; 2 and 3 are known."),
         (header(version=4), "Its format is GGUF version 4; 2 and 3 are known."),
         (header(version=3 << 24), "It was written for a big-endian machine."),
-        (header(tensors=(tensor(b"a", 8, kind=31),)), "The tensor 'a' has ggml's type 31."),
+        (header(tensors=(tensor(b"a", 8, kind=31),)), "The tensor 'a' has the unknown type 31."),
     ],
 )
 def test_another_form_of_gguf_is_a_sentence(data: bytes, happened: str) -> None:

@@ -1,4 +1,4 @@
-"""`specchat check`: whether a draft can draft for a target, before anything is loaded."""
+"""`specchat check`: whether one file can draft for another, before anything is loaded."""
 
 import textwrap
 from pathlib import Path

@@ -180,7 +180,7 @@ class _Reader:
         number = self._number(UINT32)
         kind = GGML_TYPES.get(number)
         if kind is None:
-            raise self._unsupported(f"The tensor {_shown(name)} has ggml's type {number}.")
+            raise self._unsupported(f"The tensor {_shown(name)} has the unknown type {number}.")
         n_elements = 1
         for size in shape:
             n_elements *= size
