@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 MAX_SIZE_DIFFERENCE = 128
 FIRST_COMPARED = 5
 """llama.cpp compares token texts from this id on (common/speculative.cpp)."""
+SHOWN_LETTERS = 40
+
+Topic = Literal["tokenizer", "begin", "end", "size", "text"]
 
 
 @dataclass(frozen=True)
@@ -22,22 +26,104 @@ class VocabularyFacts:
     """The text of every token, by id."""
 
 
-def vocabulary_difference(target: VocabularyFacts, draft: VocabularyFacts) -> str | None:
-    """Why the draft's tokens mean something else to the target, or None if they mean the same.
+@dataclass(frozen=True)
+class Difference:
+    """Why a draft's tokens mean something else to the target."""
 
-    The rule is llama.cpp's (`common_speculative_are_compatible`).
+    topic: Topic
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two vocabularies have against each other, by our rule and by llama.cpp's.
+
+    llama.cpp's is `common_speculative_are_compatible`. Ours is the same, but a hole on either side
+    is no difference. A hole is an id that stands for nothing: `[PAD7]` at id 7, where the matrix
+    has more rows than the tokenizer has tokens. No text has it, and the target refuses it as a
+    guess.
     """
+
+    ours: Difference | None
+    llama_cpp: Difference | None
+    n_holes: int = 0
+    """Ids that both have, and that stand for a token on one side only."""
+
+
+def vocabulary_difference(target: VocabularyFacts, draft: VocabularyFacts) -> str | None:
+    """Why the draft's tokens mean something else to the target, or None if they mean the same."""
+    difference = compare(target, draft).ours
+    return difference.sentence if difference is not None else None
+
+
+def compare(target: VocabularyFacts, draft: VocabularyFacts) -> Comparison:
+    """The first difference by either rule; the texts are gone through once."""
+    found = _added_otherwise(target, draft)
+    size = _size_difference(target.texts, draft.texts)
+    if found is not None or (size is not None and not _ends_in_holes(target.texts, draft.texts)):
+        return Comparison(found or size, found or size)
+    differing = _differing(target.texts, draft.texts)
+    real = [
+        index
+        for index in differing
+        if not (_is_hole(index, target.texts[index]) or _is_hole(index, draft.texts[index]))
+    ]
+    return Comparison(
+        ours=_text_difference(target, draft, real),
+        llama_cpp=size or _text_difference(target, draft, differing),
+        n_holes=len(differing) - len(real),
+    )
+
+
+def _added_otherwise(target: VocabularyFacts, draft: VocabularyFacts) -> Difference | None:
     if target.kind != draft.kind:
-        return "It uses another kind of tokenizer than the target."
+        return Difference("tokenizer", "It uses another kind of tokenizer than the target.")
     if target.adds_bos != draft.adds_bos or (target.adds_bos and target.bos != draft.bos):
-        return "It begins a text with another token than the target."
+        return Difference("begin", "It begins a text with another token than the target.")
     if target.adds_eos != draft.adds_eos or (target.adds_eos and target.eos != draft.eos):
-        return "It ends a text with another token than the target."
-    sizes = len(target.texts), len(draft.texts)
-    if abs(sizes[0] - sizes[1]) > MAX_SIZE_DIFFERENCE:
-        return f"Its vocabulary has {sizes[1]:,} tokens, the target's has {sizes[0]:,}."
-    for index in range(FIRST_COMPARED, min(sizes)):
-        if target.texts[index] != draft.texts[index]:
-            texts = [side.texts[index].decode(errors="replace") for side in (target, draft)]
-            return f"Token {index:,} is {texts[0]!r} for the target and {texts[1]!r} for the draft."
+        return Difference("end", "It ends a text with another token than the target.")
     return None
+
+
+def _size_difference(target: Sequence[bytes], draft: Sequence[bytes]) -> Difference | None:
+    if abs(len(target) - len(draft)) <= MAX_SIZE_DIFFERENCE:
+        return None
+    words = f"Its vocabulary has {len(draft):,} tokens, the target's has {len(target):,}."
+    return Difference("size", words)
+
+
+def _ends_in_holes(one: Sequence[bytes], other: Sequence[bytes]) -> bool:
+    """Whether all that only one of them has stands for nothing."""
+    longer, shared = max(one, other, key=len), min(len(one), len(other))
+    return all(_is_hole(index, longer[index]) for index in range(shared, len(longer)))
+
+
+def _differing(one: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
+    """Compared ids that both have and whose texts differ."""
+    if one == other:
+        return []
+    pairs = enumerate(zip(one, other, strict=False))
+    return [index for index, (left, right) in pairs if left != right and index >= FIRST_COMPARED]
+
+
+def _text_difference(
+    target: VocabularyFacts, draft: VocabularyFacts, differing: Sequence[int]
+) -> Difference | None:
+    if not differing:
+        return None
+    index = differing[0]
+    texts = [shown_text(side.texts[index]) for side in (target, draft)]
+    words = f"Token {index:,} is {texts[0]} for the target and {texts[1]} for the draft."
+    if len(differing) > 1:
+        words += f" {len(differing):,} tokens differ."
+    return Difference("text", words)
+
+
+def shown_text(text: bytes) -> str:
+    """A token's text in quotes, without escape codes and not endless."""
+    return repr(text[:SHOWN_LETTERS].decode(errors="replace"))
+
+
+def _is_hole(index: int, text: bytes) -> bool:
+    """Whether a converter wrote this for want of a token (conversion/base.py)."""
+    return text.startswith(b"[PAD") and text == b"[PAD%d]" % index
