@@ -41,8 +41,8 @@ def needs_account(library: Library) -> None:
 def table() -> Iterator[list[str]]:
     """Rows for docs/memory.md, printed at the end (pytest -s)."""
     rows = [
-        "| model | context | micro-batch | weights | KV and states | compute | in all | error |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| model | micro-batch | weights | KV and states | compute | largest error of the whole |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     yield rows
     print("\n" + "\n".join(rows))
@@ -59,30 +59,33 @@ def compare(library: Library, path: Path, label: str, table: list[str]) -> None:
     shape = shape_from_header(read_gguf(path))
     with NativeModel(library, path) as model:
         for batch in (CPU_BATCH, GPU_BATCH):
+            pairs = []
             for n_ctx in CONTEXTS:
                 [truth] = model.taken(n_ctx=n_ctx, batch=batch, n_outputs=N_OUTPUTS).values()
                 sizes = ContextSizes(n_ctx=n_ctx, n_ubatch=batch[1], n_outputs=N_OUTPUTS)
-                use = estimate(shape, sizes)
-                table.append(row(label, n_ctx, batch[1], truth, use))
+                pairs.append((estimate(shape, sizes), truth))
+            table.append(row(label, batch[1], pairs))
+            for use, truth in pairs:
                 assert use.weights == pytest.approx(truth.weights, rel=0.001)
                 assert use.kv == truth.kv
                 assert use.compute == pytest.approx(truth.compute, rel=MOST_COMPUTE_ERROR)
                 assert sum(use) == pytest.approx(truth.total, rel=MOST_ERROR)
 
 
-def row(label: str, n_ctx: int, n_ubatch: int, truth: Taken, use: Use) -> str:
-    """A line of the table, in MiB."""
-    parts = [
-        f"{mine / MIB:.1f} of {theirs / MIB:.1f}"
-        for mine, theirs in zip(use, (truth.weights, truth.kv, truth.compute), strict=True)
-    ]
-    error = sum(use) / truth.total - 1
+def row(label: str, n_ubatch: int, pairs: list[tuple[Use, Taken]]) -> str:
+    """A line of the table, in MiB: ours where it is one number, else ours and llama.cpp's."""
+    kv = " / ".join(f"{use.kv / MIB:.0f}" for use, _ in pairs)
+    ours, theirs = (
+        " / ".join(f"{one / MIB:.1f}" for one in numbers)
+        for numbers in zip(*((use.compute, truth.compute) for use, truth in pairs), strict=True)
+    )
+    error = max((sum(use) / truth.total - 1 for use, truth in pairs), key=abs)
     cells = [
         label,
-        f"{n_ctx:,}",
         str(n_ubatch),
-        *parts,
-        f"{truth.total / MIB:.0f}",
+        f"{pairs[0][0].weights / MIB:.1f}",
+        kv,
+        f"{ours} of {theirs}",
         f"{error:+.1%}",
     ]
     return "| " + " | ".join(cells) + " |"
