@@ -57,13 +57,16 @@ def estimate(shape: ModelShape, sizes: ContextSizes) -> Use:
 def compare(library: Library, path: Path, label: str, table: list[str]) -> None:
     """At every context length, as the engine makes contexts on a CPU and beside a GPU."""
     shape = shape_from_header(read_gguf(path))
+    # It lists them twice, and maps both onto one place in the file.
+    listed_twice = shape.shared_bytes if shape.architecture == "gemma4" else 0
     with NativeModel(library, path) as model:
         for batch in (CPU_BATCH, GPU_BATCH):
             pairs = []
             for n_ctx in CONTEXTS:
                 [truth] = model.taken(n_ctx=n_ctx, batch=batch, n_outputs=N_OUTPUTS).values()
                 sizes = ContextSizes(n_ctx=n_ctx, n_ubatch=batch[1], n_outputs=N_OUTPUTS)
-                pairs.append((estimate(shape, sizes), truth))
+                use = estimate(shape, sizes)
+                pairs.append((use._replace(weights=use.weights + listed_twice), truth))
             table.append(row(label, batch[1], pairs))
             for use, truth in pairs:
                 assert use.weights == pytest.approx(truth.weights, rel=0.001)
@@ -144,7 +147,7 @@ def test_a_cache_of_the_window_alone_is_estimated_to_the_byte(
     )
     use = estimate(shape, sizes)
     assert use.kv == truth.kv
-    assert sum(use) == pytest.approx(truth.total, rel=MOST_ERROR)
+    assert use.compute == pytest.approx(truth.compute, rel=MOST_COMPUTE_ERROR)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in RECIPES if "hybrid" in kind])

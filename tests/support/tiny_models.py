@@ -16,6 +16,8 @@ Value = int | float | str | Sequence[int] | Sequence[bool]
 GGML_TENSOR_SHAPE = 16
 """Offset of `ne` in `struct ggml_tensor` (ggml.h), after its type and its buffer."""
 ALIGNMENT = 32
+REQUIRED_SCALES = ("ffn_gate_inp.scale", "layer_output_scale.weight")
+"""Others are for types of weights that these models do not have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +117,7 @@ def _tensors(library: Library, recipe: Recipe) -> dict[str, tuple[int, ...]]:
         shape = list((ctypes.c_int64 * 4).from_address(tensor + GGML_TENSOR_SHAPE))
         while len(shape) > 1 and shape[-1] == 1:
             shape.pop()
-        if not name.endswith(("scale", "scale_in")):
+        if name.endswith(REQUIRED_SCALES) or not name.endswith(("scale", "scale_in")):
             found[name] = tuple(shape)
 
     metadata = _native_metadata(native, recipe)

@@ -134,7 +134,8 @@ def _numbers_in_a_layer(shape: ModelShape) -> int:
     places = [
         3 * embd + 2 * query,
         embd + 2 * query + 3 * key,
-        4 * embd + (3 if shape.gated else 1) * shape.n_ff,
+        4 * embd + (3 if shape.gated else 1) * shape.n_ff + 2 * shape.per_layer_width,
+        3 * embd + 4 * shape.per_layer_width,
         shape.recurrent_width,
     ]
     if used:

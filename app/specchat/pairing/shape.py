@@ -129,6 +129,8 @@ class ModelShape(msgspec.Struct, frozen=True, kw_only=True):
     """Numbers of all query heads of a token."""
     recurrent_width: int = 0
     """Numbers that a recurrent layer computes for a token at its widest place."""
+    per_layer_width: int = 0
+    """Numbers of a token's embeddings for single layers, all layers together (Gemma 3n and 4)."""
     gated: bool = True
     """The feed-forward part has a gate, so that it holds three vectors at a time, not one."""
 

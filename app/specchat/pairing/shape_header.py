@@ -56,6 +56,7 @@ WINDOW_RULES = {
 EXAONE4_LAYERS_WITH_WINDOW = 64
 GEMMA3N_LAYERS_WITH_CACHE = 20
 """The layers after these read the caches of the last ones before them."""
+GEMMA3N_PER_LAYER = 256
 FULL_ATTENTION_INTERVAL = {"minimax-01": 8}
 """One layer in so many keeps a cache; 4 for the others of its kind."""
 
@@ -99,6 +100,7 @@ def shape_from_header(file: GgufFile) -> ModelShape:
         n_ff_expert=_inner_width(blocks, ("ffn_down_exps.",)),
         attention_width=max(facts.attention_width(index) for index in range(facts.n_layer_all)),
         recurrent_width=facts.recurrent_width(),
+        per_layer_width=facts.per_layer_width(),
         gated=_is_gated(blocks),
     )
 
@@ -198,8 +200,15 @@ class _Facts:
             numbers = convolution * (inner + 2 * groups * state) + state * inner
         return numbers * STATE_NUMBER_BYTES
 
+    def per_layer_width(self) -> int:
+        """Of all layers together."""
+        usual = GEMMA3N_PER_LAYER if self.architecture == "gemma3n" else 0
+        return self.n_layer_all * self.number("embedding_length_per_layer_input", usual)
+
     def recurrent_width(self) -> int:
-        """Fitted to llama.cpp's compute buffers, for scans (Mamba) and delta nets (Qwen)."""
+        """Fitted to llama.cpp's compute buffers, for RWKV, scans (Mamba) and delta nets (Qwen)."""
+        if self.number("wkv.head_size"):
+            return 19 * self.n_embd
         inner = self.number("ssm.inner_size")
         convolved = inner + 2 * self.number("ssm.group_count") * self.number("ssm.state_size")
         if inner and self.architecture.startswith("qwen"):
