@@ -112,6 +112,8 @@ def test_no_more_context_is_planned_than_the_model_was_trained_for() -> None:
 def test_layers_that_were_asked_for_are_not_moved() -> None:
     plan = plan_memory(machine(card(4 * GIB)), TARGET, None, Wishes(n_gpu_layers=29))
     assert (plan.fits, plan.n_gpu_layers) == (False, 29)
+    plan = plan_memory(machine(card(4 * GIB)), TARGET, None, Wishes(n_gpu_layers=-1))
+    assert (plan.fits, plan.n_gpu_layers < 29) == (True, True)
     plan = plan_memory(machine(card(4 * GIB)), TARGET, None, Wishes(n_gpu_layers=10))
     assert (plan.fits, plan.n_gpu_layers) == (True, 10)
 

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from specchat.pairing.machine import Machine
-from specchat.pairing.memory_estimate import CacheType, ContextSizes, rounded_up
+from specchat.pairing.memory_estimate import CELL_STEP, CacheType, ContextSizes, rounded_up
 from specchat.pairing.placement import PlacedModel, Use, fast_devices, shares_ram
 from specchat.pairing.shape import ModelShape
 
@@ -29,8 +29,10 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
     n_ctx: int | None = None
     n_gpu_layers: int | None = None
+    """-1 leaves it to the plan too."""
     cache_type: CacheType = "f16"
     experts_in_ram: bool = False
+    """Of a mixture; its other weights go to the fast devices."""
     max_draft_length: int = 16
     shortest_n_ctx: int | None = None
     """To which `n_ctx` may be shortened. None: not at all, if it was asked for."""
@@ -132,6 +134,8 @@ class _Planning:
         self._free = [device.free_bytes for device in self._fast]
         self._margins = [_margin(device.total_bytes) for device in self._fast]
         self._ram_margin = _margin(machine.ram_bytes)
+        asked = wishes.n_gpu_layers
+        self._asked_layers = None if asked is None or asked < 0 else asked
         usual = min(USUAL_N_CTX, target.n_ctx_train or USUAL_N_CTX)
         self._n_ctx = rounded_up(wishes.n_ctx or usual)
         shortest = wishes.shortest_n_ctx or wishes.n_ctx or SHORTEST_N_CTX
@@ -150,7 +154,6 @@ class _Planning:
         if draft is not None:
             draft_sizes = msgspec.structs.replace(sizes, n_outputs=1, n_snapshots=0)
             self._draft = PlacedModel(draft, self._fast, draft_sizes)
-        self._experts_in_ram = experts and target.n_expert > 0
 
     def plan(self) -> MemoryPlan:
         """Give way step by step until the pair fits."""
@@ -166,7 +169,7 @@ class _Planning:
             attempt = attempt._replace(n_ctx=self._longest_context(attempt))
             steps.append(_context_shortened(self._n_ctx, attempt.n_ctx, shortage))
             shortage = self._shortage(attempt)
-        if shortage and most > 0 and self._wishes.n_gpu_layers is None:
+        if shortage and most > 0 and self._asked_layers is None:
             attempt = attempt._replace(n_gpu_layers=self._most_that_fit(attempt))
             moved = most - attempt.n_gpu_layers
             if moved:
@@ -179,9 +182,8 @@ class _Planning:
     def _most_layers(self) -> int:
         if not self._fast:
             return 0
-        asked = self._wishes.n_gpu_layers
         all_of_them = self._target.n_places
-        return all_of_them if asked is None or asked < 0 else min(asked, all_of_them)
+        return min(all_of_them if self._asked_layers is None else self._asked_layers, all_of_them)
 
     def _uses(self, attempt: _Try) -> tuple[list[Use], list[Use]]:
         """Of the target and of the draft, by device; main memory is the last."""
@@ -208,14 +210,14 @@ class _Planning:
 
     def _longest_context(self, attempt: _Try) -> int:
         """The longest that fits, or the shortest allowed."""
-        low, high = self._shortest // 256, self._n_ctx // 256
+        low, high = self._shortest // CELL_STEP, self._n_ctx // CELL_STEP
         while low < high - 1:
             middle = (low + high) // 2
-            if self._shortage(attempt._replace(n_ctx=middle * 256)):
+            if self._shortage(attempt._replace(n_ctx=middle * CELL_STEP)):
                 high = middle
             else:
                 low = middle
-        return low * 256
+        return low * CELL_STEP
 
     def _most_that_fit(self, attempt: _Try) -> int:
         """The most layers that the fast devices hold; fewer would only fill main memory more."""
@@ -250,7 +252,7 @@ class _Planning:
             fits=fits,
             n_draft_gpu_layers=draft_places if with_draft else 0,
             cache_type=self._wishes.cache_type,
-            experts_in_ram=self._experts_in_ram,
+            experts_in_ram=self._target.experts_in_ram,
         )
 
 

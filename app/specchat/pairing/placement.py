@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from specchat.pairing.machine import Device, Machine
 from specchat.pairing.memory_estimate import (
     ContextSizes,
@@ -46,7 +48,8 @@ class PlacedModel:
         self._sums = LayerSums(shape, sizes.cache_type, sizes.n_snapshots)
         self._fast = fast
         self._sizes = sizes
-        self._experts_in_ram = experts_in_ram and self._sums.experts[-1] > 0
+        self.experts_in_ram = experts_in_ram and self._sums.experts[-1] > 0
+        """Whether there are experts, and they are to stay in main memory."""
         self._layer_compute = layer_compute_bytes(shape, sizes)
         self._output_compute = output_compute_bytes(shape, sizes)
         self._largest = max((layer.largest_bytes for layer in shape.layers), default=0)
@@ -57,17 +60,10 @@ class PlacedModel:
         Args:
             free: bytes of each fast device; llama.cpp shares the layers out in proportion.
         """
-        sizes = ContextSizes(
-            n_ctx=n_ctx,
-            n_ubatch=self._sizes.n_ubatch,
-            n_outputs=self._sizes.n_outputs,
-            cache_type=self._sizes.cache_type,
-            whole_window_cache=self._sizes.whole_window_cache,
-            n_snapshots=self._sizes.n_snapshots,
-        )
+        sizes = msgspec.structs.replace(self._sizes, n_ctx=n_ctx)
         mask = mask_bytes(self.shape, self._sums, sizes)
         start = self.n_places - min(n_gpu_layers, self.n_places)
-        in_ram = start > 0 or self._experts_in_ram
+        in_ram = start > 0 or self.experts_in_ram
         pipelined = len(self._fast) > 1 and not in_ram
         further = pipeline_bytes(self.shape, self._sums, sizes) if pipelined else 0
         uses = []
@@ -103,14 +99,14 @@ class PlacedModel:
         if start == self.n_places:
             weights += shape.output_bytes - shape.shared_bytes
             compute = max(compute, self._output_compute)
-        if self._experts_in_ram:
+        if self.experts_in_ram:
             weights += self._sums.experts[-1]
             compute = max(compute, self._layer_compute)
         return Use(weights, self._kv(0, last, sizes), compute)
 
     def _weights(self, first: int, end: int) -> int:
         weights = self._sums.weights[end] - self._sums.weights[first]
-        if self._experts_in_ram:
+        if self.experts_in_ram:
             weights -= self._sums.experts[end] - self._sums.experts[first]
         return weights
 

@@ -151,6 +151,7 @@ ALWAYS_SHARED = frozenset(
 )
 STATE_BYTES_PER_EMBD = 512
 """Of one recurrent layer: 2 MiB at n_embd 4096, as in Qwen3.5 9B."""
+TYPICAL_WINDOW = 1024
 FF_PER_EMBD = 3.5
 
 
@@ -211,6 +212,7 @@ def shape_from_facts(
         n_head=max(1, width // (head_dim or 128)),
         n_ff=round(width * FF_PER_EMBD),
         n_ctx_train=n_ctx_train,
+        window=TYPICAL_WINDOW if architecture in WINDOWED else 0,
         from_header=False,
         shared_bytes=embeddings if shared else 0,
         attention_width=width,
