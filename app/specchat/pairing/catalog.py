@@ -17,8 +17,6 @@ CHECKOUT = Path(__file__).parents[3] / "models_catalog"
 
 DraftType = Literal["model", "ngram", "mtp", "eagle3", "dflash", "dspark"]
 """A small model, n-grams of the conversation, or a head that was trained for its target."""
-RUNNABLE: frozenset[DraftType] = frozenset({"model", "ngram"})
-"""What this version can draft with. The other pairs wait in the catalog, and say so."""
 
 Backend = Literal["cuda", "rocm", "vulkan", "metal", "cpu"]
 Tier = Literal[
