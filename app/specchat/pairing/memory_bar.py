@@ -6,7 +6,7 @@ The bars are plain data, pairs of text and role; a terminal and the screen colou
 from typing import Literal, NamedTuple
 
 from specchat.pairing.machine import Machine
-from specchat.pairing.memory import DeviceShare, MemoryPlan, Part, size_text
+from specchat.pairing.memory import DeviceShare, MemoryPlan, Part
 
 Role = Literal["target", "draft", "kv", "compute", "free", "in_use", "over", "text"]
 
@@ -45,6 +45,7 @@ ANSI: dict[Role, str] = {
     "over": "31;1",
 }
 NAME_WIDTH = 8
+FIGURES_WIDTH = 18
 LEGEND_INDENT = " " * (NAME_WIDTH + 1)
 
 
@@ -84,7 +85,7 @@ def memory_bar(share: DeviceShare, total_bytes: int, width: int) -> list[Segment
 def memory_line(share: DeviceShare, total_bytes: int, width: int = 80) -> list[Segment]:
     """A device's name, bar and figures on one line."""
     used = share.used_bytes - share.parts.get("margin", 0)
-    figures = f" {_in_gib(used)} of {size_text(share.free_bytes)} free"
+    figures = f"{_in_gib(used)} of {_in_gib(share.free_bytes)} GiB".rjust(FIGURES_WIDTH)
     name = _cut(share.device, NAME_WIDTH).ljust(NAME_WIDTH) + " "
     bar = memory_bar(share, total_bytes, max(1, width - len(name) - len(figures)))
     return [Segment(name, "text"), *bar, Segment(figures, "text")]
