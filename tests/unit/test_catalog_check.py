@@ -111,7 +111,7 @@ def test_a_sound_family_has_no_problem(tmp_path: Path) -> None:
         ('seen = 2026-11-29', 'seen = "lately"', "pair tiny: seen: Invalid RFC3339 encoded date."),
         ('model = "tiny-7b"\n', 'model = "tiny-8b"\n', "pair tiny: No [[model]] is called tiny-8b. Did you mean tiny-7b?"),
         ("n_ctx = 8192\nconf", "n_ctx = 9000\nconf", "pair tiny: 9,000 tokens are more than the 8,192 that tiny-7b was trained for."),
-        ("size_gb = 4.3", "size_gb = 43.0", "pair tiny: 43.0 GB is no size for tiny-7b in Q4_K_M: about 4.24."),
+        ("size_gb = 4.3", "size_gb = 43.0", "pair tiny: 43.0 GB is no size for tiny-7b in Q4_K_M: about 4.29."),
         ("size_gb = 1.1", "size_gb = 0.1", "pair tiny: 0.1 GB is no size for tiny-1b in Q8_0: about 1.06."),
         ("speed_up = [1.5, 1.5]", "speed_up = [2.5, 1.5]", "pair tiny: The lowest ratio comes first."),
         ('address = "https', 'address = "see', "pair tiny: An address begins with https://."),

@@ -8,16 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from specchat.pairing.catalog import Backend
+    from specchat.pairing.catalog import Backend, Catalog
     from specchat.pairing.machine import Machine
-    from specchat.pairing.planned import PlannedPair
+    from specchat.pairing.planned import PlannedFile, PlannedPair
     from specchat.pairing.speed import Speed
 
-SHOWN = 6
+SHOWN = 5
 """Pairs of the table; `--all` shows the rest."""
-NARROWEST, WIDEST = 60, 120
-DRAFT_NAMES = {"none": "none", "ngram": "n-grams", "mtp": "MTP head", "eagle3": "EAGLE-3"}
-SOURCES = {"estimated": "estimate", "reported": "estimate, reports", "measured": "measured here"}
+NARROWEST, WIDEST = 80, 140
+INDENT = "   "
+COLUMNS = "{name:<23} {target:<29} {drafter:<8} {size:>7} {context:>4} {speed:>6}"
+DRAFTERS = {"none": "none", "ngram": "n-grams", "model": "model"}
+HEADS = "head"
 
 
 def pairs(
@@ -37,77 +39,170 @@ def pairs(
         InvalidCatalog: the person's own catalog does not read.
     """
     from specchat.pairing.catalog import read_all
+    from specchat.pairing.planned import PairsReport, report_json
     from specchat.pairing.planner import rank_pairs
     from specchat.pairing.what_if import described_machine
 
-    machine = this_machine()
-    if vram or ram or device:
+    described = bool(vram or ram or device)
+    machine = this_machine(look_for_devices=not (vram or device))
+    if described:
         machine = described_machine(machine, vram, ram, device)
-    ranked = rank_pairs(read_all(), machine)
+    catalog = read_all()
+    ranked = rank_pairs(catalog, machine, on_disk=files_here(catalog))
     if as_json:
-        print(_json(machine, [pair for pair in ranked if show_all or pair.fits]))
-    else:
-        for line in table(machine, ranked, show_all=show_all, width=_width()):
-            print(line)
+        listed = tuple(pair for pair in ranked if show_all or pair.fits)
+        print(report_json(PairsReport(machine=machine, pairs=listed)))
+        return 0
+    width = min(WIDEST, max(NARROWEST, shutil.get_terminal_size((NARROWEST, 24)).columns))
+    print("\n".join(table(machine, ranked, show_all=show_all, described=described, width=width)))
     return 0
 
 
-def this_machine() -> Machine:
-    """Main memory and cores; devices other than the CPU are the engine's to find."""
-    import psutil
+def this_machine(*, look_for_devices: bool) -> Machine:
+    """This machine now, as a short-lived child with llama.cpp sees it.
 
-    from specchat.pairing.machine import Device, Machine
+    Args:
+        look_for_devices: False spares the child: there is only the CPU.
 
-    memory = psutil.virtual_memory()
-    return Machine(
-        devices=(
-            Device(
-                name="CPU",
-                description="CPU",
-                kind="cpu",
-                total_bytes=memory.total,
-                free_bytes=memory.available,
-            ),
-        ),
-        ram_bytes=memory.total,
-        free_ram_bytes=memory.available,
-        swap_bytes=psutil.swap_memory().total,
-        physical_cores=psutil.cpu_count(logical=False) or 1,
+    Raises:
+        LibraryProblem: llama.cpp cannot be used.
+        EngineCrashed: the child ended, or said nothing in time.
+    """
+    from specchat.engine.devices import known_devices
+    from specchat.host import machine_with
+
+    if not look_for_devices:
+        return machine_with(())
+    return known_devices().machine
+
+
+def files_here(catalog: Catalog) -> frozenset[tuple[str, str]]:
+    """The files of the catalog that need no download: those of installed packages."""
+    from specchat.hub.builtin import find_packaged
+
+    files = [pair.target.packaged for pair in catalog.pairs.values()]
+    return frozenset(
+        (file.package, file.file)
+        for file in files
+        if file is not None and find_packaged(file) is not None
     )
 
 
 def table(
-    machine: Machine, ranked: Sequence[PlannedPair], *, show_all: bool, width: int
+    machine: Machine,
+    ranked: Sequence[PlannedPair],
+    *,
+    show_all: bool,
+    described: bool,
+    width: int,
 ) -> Iterator[str]:
     """The lines of the table: without `show_all`, the best pair of each of the best models."""
     from specchat.pairing.planner import best_of_each_model
 
     fitting = [pair for pair in ranked if pair.fits]
-    shown = list(ranked) if show_all else list(best_of_each_model(fitting)[:SHOWN])
-    yield from textwrap.wrap(machine_line(machine), width)
+    shown = ranked if show_all else best_of_each_model(fitting)[:SHOWN]
+    yield from textwrap.wrap(machine_line(machine, described=described), width)
     yield ""
     if not shown:
         yield "No pair of the catalog fits. With --all you see what each of them lacks."
         return
-    for number, pair in enumerate(shown, start=1):
-        yield from _entry(number, pair, width)
+    yield COLUMNS.format(
+        name="PAIR", target="TARGET", drafter="DRAFT", size="SIZE", context="CTX", speed="TOK/S"
+    )
+    for pair in shown:
+        yield from _entry(pair, machine, width)
         yield ""
     yield from textwrap.wrap(_rest(ranked, fitting, shown), width)
 
 
-def machine_line(machine: Machine) -> str:
+def machine_line(machine: Machine, *, described: bool) -> str:
     """The machine in a sentence."""
     from specchat.pairing.sizes import gib
 
     parts = [
-        f"{device.description} ({gib(device.free_bytes)} of {gib(device.total_bytes)} GiB free)"
+        f"{device.description}, {gib(device.free_bytes)} of {gib(device.total_bytes)} GiB free"
         for device in machine.devices
         if device.kind != "cpu"
     ]
-    cores = f"{machine.physical_cores} cores" if machine.physical_cores != 1 else "1 core"
     memory = f"{gib(machine.free_ram_bytes)} of {gib(machine.ram_bytes)} GiB of main memory free"
-    return "This machine: " + ", ".join([*parts, cores, memory]) + "."
+    cores = "1 core" if machine.physical_cores == 1 else f"{machine.physical_cores} cores"
+    which = "A machine like this" if described else "This machine"
+    return f"{which}: {'; '.join([*parts, memory, cores])}."
 
 
-def _entry(number: int, pair: PlannedPair, width: int) -> Iterator[str]:
-    """One pair: its figures in columns, its memory, and why it is here."""
+def _entry(pair: PlannedPair, machine: Machine, width: int) -> Iterator[str]:
+    """One pair: its figures in columns, what it takes of each memory, and why it is here."""
+    from specchat.pairing.memory_bar import memory_line, plain
+
+    yield COLUMNS.format(
+        name=pair.name,
+        target=pair.title,
+        drafter=DRAFTERS.get(pair.drafter, HEADS),
+        size=_size(pair),
+        context=context_text(pair.plan.n_ctx),
+        speed=speed_text(pair.speed),
+    ).rstrip()
+    totals = {device.name: device.total_bytes for device in machine.devices}
+    for share in pair.plan.shares:
+        if share.parts:
+            total = totals.get(share.device, machine.ram_bytes)
+            yield INDENT + plain(memory_line(share, total, width - len(INDENT)))
+    facts = [pair.licence, _source(pair.speed), *_draft(pair)]
+    for words in (" · ".join(filter(None, facts)), pair.why, *pair.verdict):
+        yield from textwrap.wrap(
+            words, width, initial_indent=INDENT, subsequent_indent=INDENT + "  "
+        )
+
+
+def _size(pair: PlannedPair) -> str:
+    """What there is to download, or that it is here."""
+    if pair.on_disk:
+        return "here"
+    files = [pair.target, *([pair.draft] if pair.draft else [])]
+    about = "" if all(file.size_known for file in files) else "~"
+    return f"{about}{pair.download_bytes / 1e9:.1f} GB"
+
+
+def context_text(n_ctx: int) -> str:
+    """Tokens in thousands, such as `16k`."""
+    return f"{round(n_ctx / 1024)}k"
+
+
+def speed_text(speed: Speed | None) -> str:
+    """Tokens per second, as a span where reports differ."""
+    if speed is None:
+        return "-"
+    low, high = f"{speed.lowest:.0f}", f"{speed.highest:.0f}"
+    return low if low == high else f"{low}-{high}"
+
+
+def _source(speed: Speed | None) -> str:
+    """Where the speed is from."""
+    if speed is None:
+        return ""
+    if speed.source == "measured":
+        return "speed measured here"
+    plain = "measured here" if speed.plain_source == "measured" else "estimated from bandwidth"
+    if speed.source == "reported":
+        return f"speed: plain {speed.plain:.0f} {plain}, times what others report"
+    return f"speed {plain}"
+
+
+def _draft(pair: PlannedPair) -> Iterator[str]:
+    draft: PlannedFile | None = pair.draft
+    if draft is not None:
+        yield f"draft: {draft.title} {draft.quant}"
+
+
+def _rest(
+    ranked: Sequence[PlannedPair], fitting: Sequence[PlannedPair], shown: Sequence[PlannedPair]
+) -> str:
+    """What is not shown, and how to see it."""
+    more = sum(pair not in shown for pair in fitting)
+    lacking = sum(pair not in shown for pair in ranked if not pair.fits)
+    if not more and not lacking:
+        return "Get one with: specchat pull PAIR"
+    return (
+        f"{more} more fit, other files of these models among them, and {lacking} do not: --all. "
+        f"Get one with: specchat pull PAIR"
+    )

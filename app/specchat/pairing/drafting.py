@@ -1,20 +1,15 @@
-"""Who drafts for a pair on a machine: what this version can run, and what is known to lose."""
+"""Who drafts for a pair on a machine: its own drafter, unless it cannot run or is known to lose."""
 
 from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
+from specchat.pairing.abilities import THIS_VERSION, Abilities
 from specchat.pairing.backends import backend_of
 from specchat.pairing.catalog import CatalogModel, CatalogPair, DraftType
 from specchat.pairing.machine import Machine
 from specchat.pairing.measured import Measured
-from specchat.pairing.shape import HYBRID, RECURRENT
-
-RUNNABLE: frozenset[DraftType] = frozenset({"model", "ngram"})
-"""What this version can draft with. Other pairs stay in the catalog, and say so."""
-PLAIN_ONLY = HYBRID | RECURRENT
-"""Architectures that this version decodes plainly: a state cannot drop a refused draft."""
 
 SMALL_TARGET_B = 3.5
 """Models of "3B" have up to 3.3 billion parameters."""
@@ -43,26 +38,23 @@ def choose_drafting(
     target: CatalogModel,
     machine: Machine,
     measured: Measured | None = None,
-    runnable: frozenset[DraftType] = RUNNABLE,
-    plain_only: frozenset[str] = PLAIN_ONLY,
+    abilities: Abilities = THIS_VERSION,
 ) -> Drafting:
     """The pair's own drafter where it can run and is not known to lose, else n-grams.
 
     Args:
         measured: what this machine has shown; it counts for more than what others saw.
     """
-    if target.architecture in plain_only:
+    if target.architecture in abilities.plain_only:
         return Drafting(
             drafter="none",
-            reasons=(
-                "It is decoded plainly: this version cannot draft for layers that keep a state.",
-            ),
+            reasons=("Decoded plainly: this version cannot draft for layers with a state.",),
         )
     kind = pair.draft.type
     own = Drafting(drafter=kind, length=pair.draft.length)
     if kind == "ngram":
         return own
-    if kind not in runnable:
+    if kind not in abilities.drafters:
         name = HEADS.get(kind, kind)
         return _ngrams(f"This version cannot run its {name} yet: n-grams guess instead.")
     if measured is not None and measured.speed_up is not None and measured.drafter == kind:

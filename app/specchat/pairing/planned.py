@@ -1,18 +1,19 @@
 """A pair of the catalog on one machine, as plain data: what the table and the JSON show."""
 
 from collections.abc import Collection
+from fnmatch import fnmatchcase
 from typing import Literal
 
 import msgspec
 
-from specchat.pairing.catalog import Catalog, CatalogModel, CatalogPair, DraftType
+from specchat.pairing.catalog import Catalog, CatalogModel, CatalogPair, Confidence, DraftType
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
 from specchat.pairing.quants import bits_per_weight
 from specchat.pairing.speed import Speed
 
 OnDisk = Collection[tuple[str, str]]
-"""Repositories and file names that are here already."""
+"""Files that are here already: the repository, or the package, and the file's name."""
 UNKNOWN_BITS = 4.85
 """Of a quantisation that is not known: the commonest one's."""
 
@@ -45,8 +46,13 @@ class PlannedPair(msgspec.Struct, frozen=True, kw_only=True):
     catalog_drafter: DraftType
     draft_length: int | None
     """Tokens to begin with; None leaves it to measured cost."""
+    confidence: Confidence
+    n_ctx_wished: int
+    """The context that the catalog suggests; the plan says what it came to."""
     fits: bool
     missing_bytes: int
+    layers_moved: bool
+    """Beside a card, some layers are in main memory."""
     experts_in_ram: bool
     """The experts of a mixture stay in main memory, the rest goes to the card."""
     plan: MemoryPlan
@@ -84,6 +90,11 @@ def pairs_schema() -> bytes:
     return msgspec.json.format(msgspec.json.encode(msgspec.json.schema(PairsReport)), indent=2)
 
 
+def report_json(report: PairsReport) -> str:
+    """One JSON object."""
+    return msgspec.json.encode(report).decode()
+
+
 def target_file(catalog: Catalog, pair: CatalogPair, on_disk: OnDisk) -> PlannedFile:
     """The file that answers."""
     model, target = catalog.target(pair), pair.target
@@ -94,7 +105,7 @@ def target_file(catalog: Catalog, pair: CatalogPair, on_disk: OnDisk) -> Planned
         file=target.file,
         size_bytes=file_bytes(target.size_gb, target.quant, model),
         size_known=target.size_gb is not None,
-        on_disk=target.package is not None or (target.repo, target.file) in on_disk,
+        on_disk=_is_here(target.repo or target.package, target.file, on_disk),
     )
 
 
@@ -102,7 +113,7 @@ def draft_file(catalog: Catalog, pair: CatalogPair, on_disk: OnDisk) -> PlannedF
     """The file of a small model or of a head."""
     model, draft = catalog.draft(pair), pair.draft
     quant = draft.quant or pair.target.quant
-    target_here = (pair.target.repo, pair.target.file) in on_disk
+    repo, file = (draft.repo, draft.file) if draft.file else (pair.target.repo, pair.target.file)
     return PlannedFile(
         title=model.title if model else draft.type,
         quant=quant,
@@ -110,7 +121,7 @@ def draft_file(catalog: Catalog, pair: CatalogPair, on_disk: OnDisk) -> PlannedF
         file=draft.file,
         size_bytes=file_bytes(draft.size_gb, quant, model) if draft.file else 0,
         size_known=draft.size_gb is not None or draft.file is None,
-        on_disk=target_here if draft.file is None else (draft.repo, draft.file) in on_disk,
+        on_disk=_is_here(repo, file, on_disk),
     )
 
 
@@ -121,3 +132,10 @@ def file_bytes(size_gb: float | None, quant: str, model: CatalogModel | None) ->
     if model is None:
         return 0
     return round(model.params_b * 1e9 * (bits_per_weight(quant) or UNKNOWN_BITS) / 8)
+
+
+def _is_here(source: str | None, pattern: str | None, on_disk: OnDisk) -> bool:
+    return any(
+        source == here and pattern is not None and fnmatchcase(name, pattern)
+        for here, name in on_disk
+    )

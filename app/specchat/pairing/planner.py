@@ -1,7 +1,8 @@
 """Which pair suits a machine: the best model that fits and is quick enough to read along.
 
-A pair's rank is the quality of its target (`quality`), in full down to `READING_SPEED` and less
-in proportion below it, and in proportion again where the context had to shrink below `LEAST_CTX`.
+A pair's rank is the quality of its target (`quality`). Below `READING_SPEED` it falls quickly:
+half that speed leaves a sixth. Above, and for a context that had to be shortened, it is only
+touched: twice the speed or the context is worth 7 % more. `SPREAD` and `UNSURE` say what else.
 What does not fit comes last, the least missing first.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from specchat.pairing.abilities import THIS_VERSION, Abilities
 from specchat.pairing.backends import backend_of
 from specchat.pairing.catalog import Catalog, CatalogModel, CatalogPair
 from specchat.pairing.drafting import Drafting, choose_drafting
@@ -27,10 +29,18 @@ from specchat.pairing.quality import quality
 from specchat.pairing.shape import ModelShape, shape_from_facts
 from specchat.pairing.speed import calibration, expected_speed, plain_estimate
 
-READING_SPEED = 10.0
-"""Tokens per second: somewhat more than a person reads, for models that think first."""
+READING_SPEED = 13.0
+"""Tokens per second: twice what a person reads, because many models think first."""
 LEAST_CTX = 8192
-"""Tokens that a conversation of some length wants."""
+"""To which a context may be shortened: a conversation of some length wants it."""
+IMPATIENCE = 2.5
+"""The power by which speed below reading counts."""
+UNSURE = 0.95
+"""What is left of the rank of a pair whose files nobody has seen, or not their size."""
+SPREAD = 0.9
+"""What is left where layers beside a card are in main memory: prompts become slow, too."""
+TOUCH = 0.1
+"""The power by which speed above reading, and the context, count."""
 
 
 class _Attempt(msgspec.Struct, frozen=True):
@@ -39,6 +49,8 @@ class _Attempt(msgspec.Struct, frozen=True):
     plan: MemoryPlan
     experts_in_ram: bool
     plain: float
+    on_fast_devices: bool
+    """All layers, that is."""
 
 
 def rank_pairs(
@@ -46,6 +58,7 @@ def rank_pairs(
     machine: Machine,
     measured: Iterable[Measured] = (),
     on_disk: OnDisk = frozenset(),
+    abilities: Abilities = THIS_VERSION,
 ) -> tuple[PlannedPair, ...]:
     """All pairs of the catalog as they would run on this machine, the best first.
 
@@ -55,11 +68,13 @@ def rank_pairs(
     """
     shown = {each.pair: each for each in measured}
     draftings = {
-        pair.name: choose_drafting(pair, catalog.target(pair), machine, shown.get(pair.name))
+        pair.name: choose_drafting(
+            pair, catalog.target(pair), machine, shown.get(pair.name), abilities
+        )
         for pair in catalog.pairs.values()
     }
     attempts = {
-        pair.name: _best_attempt(catalog, pair, draftings[pair.name], machine)
+        pair.name: _best_attempt(catalog, pair, draftings[pair.name], machine, abilities)
         for pair in catalog.pairs.values()
     }
     faster = calibration(shown.values(), {name: each.plain for name, each in attempts.items()})
@@ -91,17 +106,26 @@ def rank(pair: PlannedPair) -> float:
     """The number by which pairs are ordered; see the head of this module."""
     if pair.speed is None:
         return 0.0
-    patience = min(1.0, pair.speed.lowest / READING_SPEED)
-    return pair.quality * patience * min(1.0, pair.plan.n_ctx / LEAST_CTX)
+    pace = pair.speed.lowest / READING_SPEED
+    shortened = min(1.0, pair.plan.n_ctx / pair.n_ctx_wished)
+    value = pair.quality
+    if pair.confidence == "unverified" or not pair.target.size_known:
+        value *= UNSURE
+    if pair.layers_moved:
+        value *= SPREAD
+    return float(value * pace ** (IMPATIENCE if pace < 1 else TOUCH) * shortened**TOUCH)
 
 
-def _order(pair: PlannedPair) -> tuple[int, float, float, str]:
-    speed = 0.0 if pair.speed is None else pair.speed.lowest
-    return pair.missing_bytes, -rank(pair), -speed, pair.name
+def _order(pair: PlannedPair) -> tuple[int, float, str]:
+    return pair.missing_bytes, -rank(pair), pair.name
 
 
 def _best_attempt(
-    catalog: Catalog, pair: CatalogPair, drafting: Drafting, machine: Machine
+    catalog: Catalog,
+    pair: CatalogPair,
+    drafting: Drafting,
+    machine: Machine,
+    abilities: Abilities,
 ) -> _Attempt:
     """The quicker plan that fits: experts of a mixture where they fall, or all in main memory."""
     model, draft_model = catalog.target(pair), catalog.draft(pair)
@@ -111,21 +135,25 @@ def _best_attempt(
         quant = pair.draft.quant or pair.target.quant
         draft = _shape(draft_model, file_bytes(pair.draft.size_gb, quant, draft_model))
 
+    # Metal is slow with a quantised cache.
+    quantised = backend_of(machine) != "metal" and pair.cache_type in abilities.cache_types
+    cache_type = pair.cache_type if quantised else "f16"
+
     def attempt(experts_in_ram: bool) -> _Attempt:
-        # Metal is slow with a quantised cache (catalog, qwen3.6-35b-a3b-ngram).
-        metal = backend_of(machine) == "metal"
         wishes = Wishes(
             n_ctx=pair.n_ctx,
-            cache_type="f16" if metal else pair.cache_type,
+            shortest_n_ctx=min(pair.n_ctx, LEAST_CTX),
+            cache_type=cache_type,
             experts_in_ram=experts_in_ram,
         )
         plan = plan_memory(machine, target, draft, wishes)
         plain = plain_estimate(plan, target, model, machine, experts_in_ram=experts_in_ram)
-        return _Attempt(plan, experts_in_ram, plain)
+        everything = plan.n_gpu_layers > len(target.layers) and not experts_in_ram
+        return _Attempt(plan, experts_in_ram, plain, everything)
 
     whole = attempt(experts_in_ram=False)
-    on_gpu = whole.plan.fits and whole.plan.n_gpu_layers > len(target.layers)
-    if not model.mixture or backend_of(machine) == "cpu" or on_gpu:
+    card = backend_of(machine) not in ("cpu", "metal")
+    if whole.on_fast_devices or not (card and model.mixture and abilities.experts_in_ram):
         return whole
     return max(whole, attempt(experts_in_ram=True), key=lambda each: (each.plan.fits, each.plain))
 
@@ -171,6 +199,9 @@ def _planned(
         drafter=drafting.drafter,
         catalog_drafter=pair.draft.type,
         draft_length=drafting.length,
+        confidence=pair.confidence,
+        n_ctx_wished=pair.n_ctx,
+        layers_moved=backend_of(machine) != "cpu" and not attempt.on_fast_devices,
         fits=plan.fits,
         missing_bytes=0 if plan.fits else missing(plan),
         experts_in_ram=attempt.experts_in_ram,
@@ -199,16 +230,19 @@ def _licence(target: CatalogModel, draft: CatalogModel | None) -> str:
 def _why(pair: PlannedPair, ranked: Sequence[PlannedPair]) -> str:
     """One line: what a pair is chosen for, beside the first of the list."""
     best = ranked[0]
-    if pair.speed is None:
-        return "It does not fit."
-    for_code = "For code. " if pair.use == ("code",) else ""
-    if pair is best or best.speed is None:
-        return f"{for_code}The best answers that fit here at a speed to read along."
-    if pair.speed.lowest < READING_SPEED:
-        return f"{for_code}Slower than one reads."
+    code = "For code. " if pair.use == ("code",) else ""
+    if pair.speed is None or best.speed is None:
+        return f"{code}It does not fit."
+    pace = pair.speed.lowest / READING_SPEED
+    if pair is best:
+        words = "The best answers that fit" if pace >= 1 else "The best balance of answer and speed"
+        return f"{code}{words} here."
     if pair.target.title == best.target.title:
-        return f"{for_code}The same model as the first, in another file."
+        return f"{code}The same model as the first, from other files."
+    if pace < 0.5:
+        return f"{code}Slower than one reads."
     ratio = pair.speed.lowest / best.speed.lowest
+    better = pair.quality > best.quality
     if ratio >= 1.5:
-        return f"{for_code}{ratio:.1f} times as fast as the first, with simpler answers."
-    return f"{for_code}Simpler answers than the first."
+        return f"{code}{ratio:.1f} times as fast as the first; its answers are simpler."
+    return f"{code}Its answers are {'better, and come slower' if better else 'simpler'}."

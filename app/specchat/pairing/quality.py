@@ -7,6 +7,7 @@ The unit is billions of parameters of a dense model of January 2024 with all its
   Embeddings that are looked up, as in Gemma's E models, do not count.
 - A year of progress is worth twice the parameters.
 - Fewer bits keep less (`quants.kept`).
+- A model that is known to be weaker than all that suggests counts with a part of it (`standing`).
 """
 
 from specchat.pairing.catalog import CatalogModel
@@ -18,7 +19,7 @@ TOTAL_SHARE = 2 / 3
 
 def quality(model: CatalogModel, quant: str) -> float:
     """What a quantised model is worth, in the unit above."""
-    return dense_equivalent_b(model) * 2 ** _years(model.released) * kept(quant)
+    return dense_equivalent_b(model) * 2 ** _years(model.released) * kept(quant) * model.standing
 
 
 def dense_equivalent_b(model: CatalogModel) -> float:

@@ -42,10 +42,15 @@ REACHED = {
     ("metal", False): 0.6,
     ("metal", True): 0.35,
     ("cpu", False): 0.7,
-    ("cpu", True): 0.45,
+    ("cpu", True): 0.5,
 }
 """The share of its bandwidth that decoding reaches, dense models and mixtures: from the plain
 speeds reported in the catalog."""
+
+EXPERTS_OF_READ = 0.6
+"""Of the bytes that a mixture reads for a token; the rest is attention, norms and output."""
+CPU = "CPU"
+"""llama.cpp's name for it, and so the plan's."""
 
 SpeedSource = Literal["measured", "reported", "estimated"]
 
@@ -94,15 +99,16 @@ def plain_estimate(
     """
     devices = {device.name: device for device in machine.devices}
     read = model.active_b / model.params_b if model.active_b else 1.0
-    if experts_in_ram:
-        read = _share_of_experts(target, read)
+    resident = {share.device: share.parts.get("target", 0) for share in plan.shares}
+    # Embeddings are looked up, not read; what is the output matrix too is read where that is.
+    resident[CPU] -= target.input_bytes - (0 if plan.n_gpu_layers else target.shared_bytes)
+    weights = sum(resident.values())
     seconds = 0.0
-    for share in plan.shares:
-        device = devices[share.device]
-        resident = share.parts.get("target", 0)
-        part = read if device.kind == "cpu" or not experts_in_ram else 1.0
-        reached = REACHED[_class(device_backend(device)), model.mixture]
-        seconds += resident * part / (bandwidth(device, machine) * reached)
+    for name, n_bytes in resident.items():
+        if experts_in_ram:
+            n_bytes = weights * (EXPERTS_OF_READ if name == CPU else 1 - EXPERTS_OF_READ)
+        reached = REACHED[_class(device_backend(devices[name])), model.mixture]
+        seconds += n_bytes * read / (bandwidth(devices[name], machine) * reached)
     return 1 / seconds if seconds else 0.0
 
 
@@ -166,13 +172,6 @@ def _applies(measured_on: Backend | None, backend: Backend) -> bool:
 
 def _class(backend: Backend) -> str:
     return backend if backend in ("cpu", "metal") else "gpu"
-
-
-def _share_of_experts(target: ModelShape, read: float) -> float:
-    """The share of all experts' bytes that a token reads."""
-    experts = sum(layer.expert_bytes for layer in target.layers)
-    all_bytes = sum(layer.weight_bytes for layer in target.layers) + target.output_bytes
-    return max(0.0, read * all_bytes - (all_bytes - experts)) / experts if experts else read
 
 
 def _apple(description: str, ram_gib: float) -> float:

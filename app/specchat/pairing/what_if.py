@@ -14,11 +14,10 @@ NAMES: dict[Backend, tuple[str, str]] = {
 }
 DESKTOP = GIB // 2
 """What a desktop keeps of a card."""
-PROGRAMS = 3 * GIB
-"""What the system and a browser keep of main memory; at most half of it."""
-METAL_SHARE = ((36, 2 / 3),)
-METAL_LARGE = 3 / 4
-"""Of unified memory, what macOS lets a GPU have: two thirds up to 36 GB, three quarters above."""
+PROGRAMS_SHARE, LEAST_PROGRAMS, MOST_PROGRAMS = 0.4, 2 * GIB, 6 * GIB
+"""What the system and a browser keep of main memory, at most half of it."""
+METAL_SMALL, METAL_LARGE, SMALL = 2 / 3, 3 / 4, 36 * GIB
+"""The part of unified memory that macOS lets a GPU have: the smaller one up to 36 GB."""
 CORES = 8
 
 
@@ -44,9 +43,7 @@ def described_machine(
             "It has a graphics card of unknown memory.",
             "Say how much with --vram 8GiB.",
         )
-    free = ram_bytes - min(PROGRAMS, ram_bytes // 2)
-    if ram is None:
-        free = here.free_ram_bytes
+    free = here.free_ram_bytes if ram is None else _free_ram(ram_bytes)
     return Machine(
         devices=(*_devices(here, cards, device, ram_bytes), _cpu(ram_bytes, free)),
         ram_bytes=ram_bytes,
@@ -80,14 +77,13 @@ def _devices(
 
 
 def _metal(ram_bytes: int) -> Device:
-    shares = [share for limit, share in METAL_SHARE if ram_bytes <= limit * GIB]
-    limit = round(ram_bytes * (shares[0] if shares else METAL_LARGE))
+    limit = round(ram_bytes * (METAL_SMALL if ram_bytes <= SMALL else METAL_LARGE))
     return Device(
         name="MTL0",
         description="Apple GPU",
         kind="gpu",
         total_bytes=limit,
-        free_bytes=min(limit, ram_bytes - min(PROGRAMS, ram_bytes // 2)),
+        free_bytes=min(limit, _free_ram(ram_bytes)),
     )
 
 
@@ -99,3 +95,8 @@ def _cpu(total_bytes: int, free_bytes: int) -> Device:
         total_bytes=total_bytes,
         free_bytes=free_bytes,
     )
+
+
+def _free_ram(ram_bytes: int) -> int:
+    programs = min(MOST_PROGRAMS, max(LEAST_PROGRAMS, round(ram_bytes * PROGRAMS_SHARE)))
+    return ram_bytes - min(programs, ram_bytes // 2)
