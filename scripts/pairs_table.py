@@ -3,6 +3,7 @@
 python scripts/pairs_table.py > docs/pairs.md
 """
 
+from pathlib import Path
 from typing import NamedTuple
 
 from specchat.commands.pairs import DRAFTERS, HEADS, context_text, speed_text
@@ -50,93 +51,25 @@ MACHINES = (
     WhatIf("old laptop, 4 GB", "cpu", "4GiB"),
 )
 
-PAGE = """\
-# Which pair for which machine: `specchat pairs`
-
-```sh
-specchat pairs                                  # for this machine
-specchat pairs --vram 8GiB --ram 32GiB          # what if: a card of 8 GB
-specchat pairs --device metal --ram 24GiB       # what if: a Mac
-specchat pairs --all                            # those that do not fit too, and what they lack
-specchat pairs --json                           # one object; its schema is docs/pairs.schema.json
-```
-
-`--vram` may be given once for each card. Memory counts in powers of two, as it is sold: 8GB and
-8GiB are the same. What the options do not say is taken from this machine. In the JSON the pairs
-are in the same order, with `--all` those that do not fit as well.
-
-## How they are ordered
-
-By one number, the quality of the target that fits:
-
-| part | counts |
-| --- | --- |
-| size | billions of parameters; of a mixture of experts (total² x active)^(1/3); embeddings that are only looked up do not count |
-| age | a year newer is worth twice the size |
-| quantisation | 8 bits 1, Q5 0.97, Q4_K 0.96, IQ4 0.93, Q3 0.82, IQ3 0.75, IQ2 0.3 |
-| standing | our own judgement, in the catalog: below 1 for models that are weaker than all that suggests |
-| placement | 0.9 where layers beside a card are in main memory, because prompts become slow, too |
-| speed | under {reading:.0f} tok/s times (speed / {reading:.0f})^{impatience}; above it twice the speed is worth 7 % |
-| context | half of what the catalog suggests costs 7 % |
-
-It is a rule of thumb for the order of a list and no benchmark. A file whose size nobody has noted
-is taken as large as its parameters make likely; such a pair, and one whose files nobody has seen,
-counts 0.95.
-
-## What the speed is
-
-Plain tok/s is memory bandwidth by class of device, times the share of it that decoding reaches
-(0.7; mixtures 0.35 on cards and 0.5 on CPUs), by the bytes that a token reads. The drafter's part
-is the lowest and the highest ratio that the catalog's evidence reports for such a device; where
-there is none, nothing is promised. What was measured on this machine replaces both, and a pair
-that was measured corrects the estimates of the others.
-
-## When a draft is refused
-
-- Its drafter cannot be run by this version: heads (MTP, EAGLE-3, DFlash, DSpark) so far. n-grams
-  guess instead. A hybrid, whose layers keep a state, is decoded plainly.
-- The target has 3B or less: a draft was slower at 0.8B (0.58 times) and 2B (0.82).
-- There is no card: a draft model was slower on CPUs; heads lose on fewer than 8 cores, and for a
-  mixture, where every guess reads other experts.
-- MTP on Metal: 25.3 to 19-22 tok/s, and 25 to 5.5 for a mixture.
-- It lost when it was measured on this machine.
-- It does not fit beside the target.
-
-The addresses are in `app/specchat/pairing/drafting.py` and in the evidence of each pair.
-
-## Fourteen machines
-
-What-if machines have 0.5 GB of a card in use, and 40 % of main memory, from 2 to 6 GB. On a Mac
-the GPU may have two thirds of it, from 36 GB on three quarters.
-
+PAGE = Path(__file__).parents[1] / "docs" / "pairs.md"
+HEAD = """\
 | machine | pick | draft | size | context | tok/s | then |
 | --- | --- | --- | --- | --- | --- | --- |
-{rows}
-
-This page is written by `python scripts/pairs_table.py > docs/pairs.md`, and a test compares it
-with what the planner says. The commands of the machines:
-
-```sh
-{commands}
-```
 """
 
 
 def page() -> str:
-    """The whole of docs/pairs.md."""
-    from specchat.pairing.planner import IMPATIENCE, READING_SPEED
-
+    """The whole of docs/pairs.md, with its table of machines and their commands made anew."""
     catalog = read_catalog()
     rows = []
     for what_if in MACHINES:
         ranked = rank_pairs(catalog, what_if.machine())
         rows.append(_row(what_if.name, best_of_each_model(pair for pair in ranked if pair.fits)))
-    return PAGE.format(
-        rows="\n".join(rows),
-        commands="\n".join(what_if.command for what_if in MACHINES),
-        reading=READING_SPEED,
-        impatience=IMPATIENCE,
-    )
+    commands = [what_if.command for what_if in MACHINES]
+    before, _, rest = PAGE.read_text().partition(HEAD)
+    middle, fence, _ = rest.partition("\n\n")[2].rpartition("```sh\n")
+    lines = (before + HEAD.rstrip("\n"), *rows, "", middle + fence.rstrip("\n"), *commands, "```")
+    return "\n".join(lines) + "\n"
 
 
 def _row(machine: str, best: tuple[PlannedPair, ...]) -> str:
@@ -154,4 +87,4 @@ def _row(machine: str, best: tuple[PlannedPair, ...]) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    PAGE.write_text(page())

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
-from unit.machines import CARD_8, CARD_24, LAPTOP, MAC, what_if
 
 from specchat.pairing.abilities import THIS_VERSION
 from specchat.pairing.catalog import Catalog, read_catalog
@@ -17,6 +16,7 @@ from specchat.pairing.planner import (
     rank,
     rank_pairs,
 )
+from unit.machines import CARD_8, CARD_24, LAPTOP, MAC, what_if
 
 MACHINES = {"card 8": CARD_8, "card 24": CARD_24, "laptop": LAPTOP, "Mac": MAC}
 

@@ -1,5 +1,7 @@
 """Sizes of memory, as people write and read them."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,8 +31,11 @@ def test_memory_is_counted_in_powers_of_two_however_the_unit_is_written(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "8", "GiB", "lots", "-8GiB", "8GiB!", "8 Gi B", "8PiB", "0GiB", "1KiB", "999999TiB", "٨GiB", "1e3GiB", "nanGiB"],
-)  # fmt: skip
+    [
+        *("", "8", "GiB", "lots", "nanGiB", "-8GiB", "1e3GiB", "8GiB!", "8 Gi B", "8PiB"),
+        *("0GiB", "1KiB", "999999TiB", "\N{ARABIC-INDIC DIGIT EIGHT}GiB"),
+    ],
+)
 def test_what_is_no_size_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InvalidSetting) as refusal:
         parse_size(text, "--ram")
@@ -42,10 +47,8 @@ def test_what_is_no_size_is_refused_with_an_example(text: str) -> None:
 
 @given(st.text())
 def test_any_text_is_a_size_or_refused(text: str) -> None:
-    try:
+    with contextlib.suppress(InvalidSetting):
         assert parse_size(text, "--vram") > 0
-    except InvalidSetting:
-        pass
 
 
 @given(st.integers(1, 16_000))

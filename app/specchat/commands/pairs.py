@@ -17,7 +17,7 @@ SHOWN = 5
 """Pairs of the table; `--all` shows the rest."""
 NARROWEST, WIDEST = 80, 140
 INDENT = "   "
-COLUMNS = "{name:<23} {target:<29} {drafter:<8} {size:>7} {context:>4} {speed:>6}"
+COLUMNS = "{name:<22} {target:<28} {drafter:<7} {size:>7} {context:>4} {speed:>7}"
 DRAFTERS = {"none": "none", "ngram": "n-grams", "model": "model"}
 HEADS = "head"
 
@@ -68,11 +68,12 @@ def this_machine(*, look_for_devices: bool) -> Machine:
         LibraryProblem: llama.cpp cannot be used.
         EngineCrashed: the child ended, or said nothing in time.
     """
-    from specchat.engine.devices import known_devices
-    from specchat.host import machine_with
-
     if not look_for_devices:
+        from specchat.host import machine_with
+
         return machine_with(())
+    from specchat.engine.devices import known_devices
+
     return known_devices().machine
 
 
@@ -159,8 +160,9 @@ def _size(pair: PlannedPair) -> str:
     if pair.on_disk:
         return "here"
     files = [pair.target, *([pair.draft] if pair.draft else [])]
-    about = "" if all(file.size_known for file in files) else "~"
-    return f"{about}{pair.download_bytes / 1e9:.1f} GB"
+    size = pair.download_bytes / 1e9
+    known = all(file.size_known for file in files)
+    return f"{size:.1f} GB" if known else f"~{size:.0f} GB"
 
 
 def context_text(n_ctx: int) -> str:

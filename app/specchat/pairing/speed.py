@@ -104,7 +104,8 @@ def plain_estimate(
     resident[CPU] -= target.input_bytes - (0 if plan.n_gpu_layers else target.shared_bytes)
     weights = sum(resident.values())
     seconds = 0.0
-    for name, n_bytes in resident.items():
+    for name, here in resident.items():
+        n_bytes = float(here)
         if experts_in_ram:
             n_bytes = weights * (EXPERTS_OF_READ if name == CPU else 1 - EXPERTS_OF_READ)
         reached = REACHED[_class(device_backend(devices[name])), model.mixture]
