@@ -65,7 +65,7 @@ class MemoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[str, ...] = ()
     """What had to give, one sentence each, in the order in which it was done."""
     fits: bool = True
-    draft_gpu_layers: int = 0
+    n_draft_gpu_layers: int = 0
     cache_type: CacheType = "f16"
     experts_in_ram: bool = False
 
@@ -75,7 +75,7 @@ class EngineNumbers(msgspec.Struct, frozen=True, kw_only=True):
 
     n_ctx: int
     n_gpu_layers: int
-    draft_gpu_layers: int
+    n_draft_gpu_layers: int
     with_draft: bool
     cache_type: CacheType
     experts_in_ram: bool
@@ -86,7 +86,7 @@ def engine_numbers(plan: MemoryPlan) -> EngineNumbers:
     return EngineNumbers(
         n_ctx=plan.n_ctx,
         n_gpu_layers=plan.n_gpu_layers,
-        draft_gpu_layers=plan.draft_gpu_layers,
+        n_draft_gpu_layers=plan.n_draft_gpu_layers,
         with_draft=plan.with_draft,
         cache_type=plan.cache_type,
         experts_in_ram=plan.experts_in_ram,
@@ -248,7 +248,7 @@ class _Planning:
             with_draft=with_draft,
             steps=tuple(steps),
             fits=fits,
-            draft_gpu_layers=draft_places if with_draft else 0,
+            n_draft_gpu_layers=draft_places if with_draft else 0,
             cache_type=self._wishes.cache_type,
             experts_in_ram=self._experts_in_ram,
         )

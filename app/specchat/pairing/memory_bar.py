@@ -135,20 +135,21 @@ def _take(sizes: dict[Role, int], excess: int) -> None:
 
 
 def _cells(sizes: list[int], width: int) -> list[int]:
-    """Whole characters in proportion to the sizes, `width` in all: one for whatever is there, the
-    largest first, and the rest by largest remainders."""
-    largest_first = sorted(range(len(sizes)), key=lambda index: -sizes[index])
-    cells = [0] * len(sizes)
-    for index in largest_first[:width]:
-        cells[index] = int(sizes[index] > 0)
-    spare, total = width - sum(cells), sum(sizes)
+    """Whole characters in proportion to the sizes, by largest remainders; what would get none takes
+    one from the longest."""
+    total = sum(sizes)
     if total == 0:
-        return cells
-    exact = [size * spare / total for size in sizes]
-    cells = [count + int(part) for count, part in zip(cells, exact, strict=True)]
+        return [0] * len(sizes)
+    exact = [size * width / total for size in sizes]
+    cells = [int(part) for part in exact]
     by_remainder = sorted(range(len(sizes)), key=lambda index: -(exact[index] % 1))
     for index in by_remainder[: width - sum(cells)]:
         cells[index] += 1
+    for index, size in enumerate(sizes):
+        longest = cells.index(max(cells))
+        if size > 0 and cells[index] == 0 and cells[longest] > 1:
+            cells[longest] -= 1
+            cells[index] = 1
     return cells
 
 

@@ -22,6 +22,8 @@ CELL_STEP = 256
 FLOAT = 4
 MASK_BYTES = 2
 """Of one cell for one token in the attention mask."""
+COPIES = 4
+"""Of a graph's inputs, where devices form a pipeline (`GGML_SCHED_MAX_COPIES`)."""
 TOKEN_INPUTS = 24
 """Bytes of a token's id, position, output index and places in the cache."""
 
@@ -108,10 +110,20 @@ def output_compute_bytes(shape: ModelShape, sizes: ContextSizes) -> int:
     return FLOAT * (rows * shape.n_vocab + hidden)
 
 
-def input_compute_bytes(shape: ModelShape, sums: LayerSums, sizes: ContextSizes) -> int:
+def input_compute_bytes(
+    shape: ModelShape, sums: LayerSums, sizes: ContextSizes, *, pipelined: bool = False
+) -> int:
     """In main memory when all layers are elsewhere: embeddings and the inputs of the graph."""
-    inputs = sizes.n_ubatch * (2 * FLOAT * shape.n_embd + TOKEN_INPUTS)
-    return mask_bytes(shape, sums, sizes) + inputs
+    masks, hidden = (COPIES, COPIES + 1) if pipelined else (1, 2)
+    inputs = sizes.n_ubatch * (hidden * FLOAT * shape.n_embd + TOKEN_INPUTS)
+    return masks * mask_bytes(shape, sums, sizes) + inputs
+
+
+def pipeline_bytes(shape: ModelShape, sums: LayerSums, sizes: ContextSizes) -> int:
+    """What a device holds besides, where several work on one prompt like a pipeline: further copies
+    of the mask, and of the hidden states that come in and go out."""
+    hidden = 2 * COPIES * sizes.n_ubatch * FLOAT * shape.n_embd
+    return (COPIES - 1) * mask_bytes(shape, sums, sizes) + hidden
 
 
 def _numbers_in_a_layer(shape: ModelShape) -> int:

@@ -11,6 +11,7 @@ from specchat.pairing.memory_estimate import (
     layer_compute_bytes,
     mask_bytes,
     output_compute_bytes,
+    pipeline_bytes,
 )
 from specchat.pairing.shape import ModelShape
 
@@ -66,26 +67,22 @@ class PlacedModel:
         )
         mask = mask_bytes(self.shape, self._sums, sizes)
         start = self.n_places - min(n_gpu_layers, self.n_places)
+        in_ram = start > 0 or self._experts_in_ram
+        pipelined = len(self._fast) > 1 and not in_ram
+        further = pipeline_bytes(self.shape, self._sums, sizes) if pipelined else 0
+        uses = []
         ranges = place_ranges(self.n_places, n_gpu_layers, free)
-        some_in_ram = start > 0 or self._experts_in_ram
-        uses = [
-            self._on_device(device, first, end, sizes, mask, some_in_ram)
-            for device, (first, end) in zip(self._fast, ranges, strict=True)
-        ]
-        uses.append(self._in_ram(start, sizes, mask))
+        for device, (first, end) in zip(self._fast, ranges, strict=True):
+            if first == end:
+                uses.append(Use())
+                continue
+            # A card computes a long prompt with weights copied in from main memory one by one.
+            copied = self._largest if in_ram and device.kind != "rpc" else 0
+            uses.append(self._on_device(first, end, sizes, mask, further + copied))
+        uses.append(self._in_ram(start, sizes, mask, pipelined=pipelined))
         return uses
 
-    def _on_device(
-        self,
-        device: Device,
-        first: int,
-        end: int,
-        sizes: ContextSizes,
-        mask: int,
-        some_in_ram: bool,
-    ) -> Use:
-        if first >= end:
-            return Use()
+    def _on_device(self, first: int, end: int, sizes: ContextSizes, mask: int, more: int) -> Use:
         n_layers = self.n_places - 1
         last = min(end, n_layers)
         weights = self._weights(first, last)
@@ -93,16 +90,14 @@ class PlacedModel:
         if end > n_layers:
             weights += self.shape.output_bytes
             compute = max(compute, self._output_compute)
-        if some_in_ram and device.kind != "rpc":
-            compute += self._largest  # it computes a long prompt with weights copied in one by one
-        return Use(weights, self._kv(first, last, sizes), compute)
+        return Use(weights, self._kv(first, last, sizes), compute + more)
 
-    def _in_ram(self, start: int, sizes: ContextSizes, mask: int) -> Use:
+    def _in_ram(self, start: int, sizes: ContextSizes, mask: int, *, pipelined: bool) -> Use:
         """The first layers, the embeddings, and the experts where they are to stay here."""
         shape = self.shape
         last = min(start, self.n_places - 1)
         weights = shape.input_bytes + self._weights(0, last)
-        compute = input_compute_bytes(shape, self._sums, sizes)
+        compute = input_compute_bytes(shape, self._sums, sizes, pipelined=pipelined)
         if last > 0:
             compute = max(compute, mask + self._layer_compute)
         if start == self.n_places:
@@ -110,6 +105,7 @@ class PlacedModel:
             compute = max(compute, self._output_compute)
         if self._experts_in_ram:
             weights += self._sums.experts[-1]
+            compute = max(compute, self._layer_compute)
         return Use(weights, self._kv(0, last, sizes), compute)
 
     def _weights(self, first: int, end: int) -> int:

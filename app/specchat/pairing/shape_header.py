@@ -89,14 +89,14 @@ def shape_from_header(file: GgufFile) -> ModelShape:
         n_embd=facts.n_embd,
         n_vocab=_n_vocab(file),
         n_head=max(1, *facts.per_layer("attention.head_count")),
-        n_ff=_widest(blocks, ("ffn_up.", "ffn_up_shexp."))
+        n_ff=_inner_width(blocks, ("ffn_down.", "ffn_down_shexp."))
         or max(facts.per_layer("feed_forward_length")),
         n_ctx_train=facts.number("context_length"),
         window=facts.window if any(windowed) else 0,
         n_expert=facts.number("expert_count"),
         n_expert_used=max(facts.per_layer("expert_used_count")),
         shared_bytes=shared,
-        n_ff_expert=_expert_width(blocks),
+        n_ff_expert=_inner_width(blocks, ("ffn_down_exps.",)),
         attention_width=max(facts.attention_width(index) for index in range(facts.n_layer_all)),
         recurrent_width=facts.recurrent_width(),
         gated=_is_gated(blocks),
@@ -271,34 +271,24 @@ def _n_vocab(file: GgufFile) -> int:
     return size if isinstance(size, int) else 0
 
 
-def _widest(blocks: dict[int, list[Tensor]], parts: tuple[str, ...]) -> int:
-    """The most rows of the named matrices."""
-    rows = [
-        tensor.shape[1]
-        for tensors in blocks.values()
-        for tensor in tensors
-        if len(tensor.shape) > 1 and any(part in tensor.name for part in parts)
-    ]
-    return max(rows, default=0)
-
-
-def _expert_width(blocks: dict[int, list[Tensor]]) -> int:
-    """Of one expert; a fused gate and up matrix has both."""
-    if fused := _widest(blocks, ("ffn_gate_up_exps.",)):
-        return fused // 2
-    return _widest(blocks, ("ffn_up_exps.", "ffn_gate_exps."))
+def _inner_width(blocks: dict[int, list[Tensor]], parts: tuple[str, ...]) -> int:
+    """The most columns of the named matrices: the way out of a feed-forward part has its width."""
+    return max((tensor.shape[0] for tensor in _matrices(blocks, parts)), default=0)
 
 
 def _is_gated(blocks: dict[int, list[Tensor]]) -> bool:
     """A gate is a matrix of its own, or half of a wide one."""
-    names = {tensor.name for tensors in blocks.values() for tensor in tensors}
-    if any("ffn_gate." in name or "_shexp." in name for name in names):
+    if _matrices(blocks, ("ffn_gate.", "_exps.")):
         return True
-    up = _widest(blocks, ("ffn_up.",))
-    down = [
-        tensor.shape[0]
+    inner = _inner_width(blocks, ("ffn_down.",))
+    ups = [tensor.shape[1] for tensor in _matrices(blocks, ("ffn_up.",))]
+    return not ups or max(ups) == 2 * inner
+
+
+def _matrices(blocks: dict[int, list[Tensor]], parts: tuple[str, ...]) -> list[Tensor]:
+    return [
+        tensor
         for tensors in blocks.values()
         for tensor in tensors
-        if "ffn_down." in tensor.name
+        if len(tensor.shape) > 1 and any(part in tensor.name for part in parts)
     ]
-    return not down or up == 2 * max(down)
