@@ -54,18 +54,18 @@ def choose_drafting(
     own = Drafting(drafter=kind, length=pair.draft.length)
     if kind == "ngram":
         return own
+    shown = measured.speed_up if measured is not None and measured.drafter == kind else None
+    if shown is not None and shown < 1:
+        return _ngrams(
+            f"Its draft lost on this machine, {shown:.2f} times the plain speed: "
+            f"n-grams guess instead."
+        )
+    if shown is None:
+        for reason in losing(pair, target, machine):
+            return _ngrams(reason)
     if kind not in abilities.drafters:
         name = HEADS.get(kind, kind)
         return _ngrams(f"This version cannot run its {name} yet: n-grams guess instead.")
-    if measured is not None and measured.speed_up is not None and measured.drafter == kind:
-        if measured.speed_up >= 1:
-            return own
-        return _ngrams(
-            f"Its draft lost on this machine, {measured.speed_up:.2f} times the plain speed: "
-            f"n-grams guess instead."
-        )
-    for reason in losing(pair, target, machine):
-        return _ngrams(reason)
     return own
 
 

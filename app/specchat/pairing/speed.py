@@ -74,14 +74,21 @@ def bandwidth(device: Device, machine: Machine) -> float:
     """Bytes a second that a device reads from its memory, by its class."""
     backend = device_backend(device)
     size = device.total_bytes / GIB
-    if backend == "metal" or machine.unified_memory:
-        return GB_S * _apple(device.description, machine.ram_bytes / GIB)
     if backend == "cpu":
-        return GB_S * min(MAIN_MEMORY, CORE * machine.physical_cores)
+        return main_memory_bandwidth(machine)
+    if backend == "metal":
+        return GB_S * _apple(device.description, machine.ram_bytes / GIB)
     if device.kind == "integrated":
         return GB_S * INTEGRATED
     fitting = [speed for limit, speed in CARD_BANDWIDTH if size < limit + 0.5]
     return GB_S * (fitting[0] if fitting else LARGE_CARD)
+
+
+def main_memory_bandwidth(machine: Machine) -> float:
+    """Bytes a second that the cores of a CPU read together."""
+    if machine.unified_memory:
+        return GB_S * _apple(machine.processor, machine.ram_bytes / GIB)
+    return GB_S * min(MAIN_MEMORY, CORE * machine.physical_cores)
 
 
 def plain_estimate(
@@ -97,7 +104,12 @@ def plain_estimate(
     Args:
         experts_in_ram: main memory holds the experts of a mixture, and nothing else.
     """
-    devices = {device.name: device for device in machine.devices}
+    rates = {
+        device.name: bandwidth(device, machine)
+        * REACHED[_class(device_backend(device)), model.mixture]
+        for device in machine.devices
+    }
+    rates[CPU] = main_memory_bandwidth(machine) * REACHED["cpu", model.mixture]
     read = model.active_b / model.params_b if model.active_b else 1.0
     resident = {share.device: share.parts.get("target", 0) for share in plan.shares}
     # Embeddings are looked up, not read; what is the output matrix too is read where that is.
@@ -108,8 +120,7 @@ def plain_estimate(
         n_bytes = float(here)
         if experts_in_ram:
             n_bytes = weights * (EXPERTS_OF_READ if name == CPU else 1 - EXPERTS_OF_READ)
-        reached = REACHED[_class(device_backend(devices[name])), model.mixture]
-        seconds += n_bytes * read / (bandwidth(devices[name], machine) * reached)
+        seconds += n_bytes * read / rates[name]
     return 1 / seconds if seconds else 0.0
 
 
