@@ -149,7 +149,8 @@ def _entry(pair: PlannedPair, machine: Machine, width: int) -> Iterator[str]:
             total = totals.get(share.device, machine.ram_bytes)
             yield INDENT + plain(memory_line(share, total, width - len(INDENT)))
     facts = [pair.licence, _source(pair.speed), *_draft(pair)]
-    for words in (" · ".join(filter(None, facts)), pair.why, *pair.verdict):
+    reasons = (pair.why, *pair.verdict) if pair.fits else pair.verdict
+    for words in (" · ".join(filter(None, facts)), *reasons):
         yield from textwrap.wrap(
             words, width, initial_indent=INDENT, subsequent_indent=INDENT + "  "
         )
@@ -205,6 +206,6 @@ def _rest(
     if not more and not lacking:
         return "Get one with: specchat pull PAIR"
     return (
-        f"{more} more fit, other files of these models among them, and {lacking} do not: --all. "
-        f"Get one with: specchat pull PAIR"
+        f"{more} more fit, other files of these models among them, and {lacking} "
+        f"{'does' if lacking == 1 else 'do'} not: --all. Get one with: specchat pull PAIR"
     )

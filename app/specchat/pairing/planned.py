@@ -63,7 +63,8 @@ class PlannedPair(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     """One line: what it is chosen for."""
     verdict: tuple[str, ...]
-    """What had to give for it to fit, and why its drafter is not the catalog's."""
+    """What had to give for it to fit, and why its drafter is not the catalog's; or what is missing
+    where it does not fit."""
 
     @property
     def on_disk(self) -> bool:

@@ -211,7 +211,7 @@ def _planned(
         if plan.fits
         else None,
         why="",
-        verdict=(*plan.steps, *drafting.reasons),
+        verdict=(*plan.steps, *drafting.reasons) if plan.fits else plan.steps[-1:],
     )
 
 
