@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from support.memory_recipes import GRANITE, SECTIONS, recipe
+from support.memory_recipes import GRANITE, recipe
 from support.tiny_models import Recipe
 
 STATE: dict[str, Any] = {

@@ -53,7 +53,7 @@ def write_random(library: Library, path: Path, recipe: Recipe, *, seed: int = 1)
             continue
         weights = _random_weights(name, shape[::-1], seed)
         kind = _type_for(name, shape, recipe.quantisation)
-        if kind == recipe.quantisation and len(shape) == 2 and "norm" not in name:
+        if kind == recipe.quantisation and len(shape) == 2:
             writer.add_tensor(name, quantize(weights, kind), raw_dtype=kind)
         else:
             writer.add_tensor(name, weights)
@@ -65,12 +65,13 @@ def _random_weights(name: str, shape: tuple[int, ...], seed: int) -> npt.NDArray
     random = np.random.default_rng([seed, zlib.crc32(name.encode())])
     weights = random.normal(0, 1, shape).astype(np.float32)
     if "norm" in name or "scale" in name:
-        return 1 + 0.1 * weights
+        return (1 + 0.1 * weights).astype(np.float32)
     if "ssm_a" in name:  # how fast a state fades
-        return -np.abs(weights) - 0.05
+        return (-np.abs(weights) - 0.05).astype(np.float32)
     if "conv1d.weight" in name or "conv.weight" in name or "token_embd" in name:
-        return 0.5 * weights
-    return weights * np.float32(1.5 / np.sqrt(shape[-1]) if len(shape) > 1 else 0.2)
+        return (0.5 * weights).astype(np.float32)
+    size = 1.5 / np.sqrt(shape[-1]) if len(shape) > 1 else 0.2
+    return (size * weights).astype(np.float32)
 
 
 def write_hollow(library: Library, path: Path, recipe: Recipe) -> Path:
@@ -131,8 +132,10 @@ def _type_for(
     name: str, shape: tuple[int, ...], wanted: GGMLQuantizationType
 ) -> GGMLQuantizationType:
     """As publishers do: small and convolving tensors stay whole."""
-    if len(shape) == 1 or (
-        name.startswith("blk.") and ("ssm_conv" in name or "shortconv.conv" in name)
+    if (
+        len(shape) == 1
+        or "norm" in name
+        or (name.startswith("blk.") and ("ssm_conv" in name or "shortconv.conv" in name))
     ):
         return GGMLQuantizationType.F32
     if "ffn_gate_inp" in name or not name.endswith(".weight"):

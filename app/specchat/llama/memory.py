@@ -8,6 +8,9 @@ and continue from garbage. So what is valid is known here, and nothing else is a
 import ctypes
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from specchat.llama.model import Model
 
 SteppingBack = Literal["cache", "window", "snapshots", "checkpoints"]
@@ -29,8 +32,7 @@ class Checkpoint(NamedTuple):
 
     length: int
     """Tokens that it has seen."""
-    state: Any
-    """A ctypes buffer."""
+    state: npt.NDArray[np.uint8]
 
 
 class ContextMemory:
@@ -64,7 +66,7 @@ class ContextMemory:
         elif self._window:
             self.kind = "window"
         self._can_mark = can_mark and self.kind == "checkpoints"
-        self._mark = 0
+        self._mark: int = 0
         self._valid_snapshots = 0
         self._checkpoint_bytes = checkpoint_bytes
         self._checkpoints: list[Checkpoint] = []
@@ -110,11 +112,10 @@ class ContextMemory:
             return
         flags = self._api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
         size = self._api.llama_state_seq_get_size_ext(self._context, SEQUENCE, flags)
-        state = (ctypes.c_uint8 * size)()
-        written = self._api.llama_state_seq_get_data_ext(
-            self._context, state, size, SEQUENCE, flags
-        )
-        if written != size:
+        state = np.empty(size, np.uint8)
+        if size != self._api.llama_state_seq_get_data_ext(
+            self._context, _address(state), size, SEQUENCE, flags
+        ):
             return
         self._checkpoints.append(Checkpoint(length, state))
         while len(self._checkpoints) > 1 and self.saved_bytes > self._checkpoint_bytes:
@@ -123,7 +124,7 @@ class ContextMemory:
     @property
     def saved_bytes(self) -> int:
         """Main memory that the saved states take."""
-        return sum(len(checkpoint.state) for checkpoint in self._checkpoints)
+        return sum(checkpoint.state.nbytes for checkpoint in self._checkpoints)
 
     def go_back(self, length: int, wanted: int) -> int:
         """Forget the tokens from position `wanted` on, of `length`.
@@ -172,8 +173,9 @@ class ContextMemory:
         """Come back to the nearest state that was kept at or before `wanted`."""
         saved = [checkpoint for checkpoint in self._checkpoints if checkpoint.length <= wanted]
         newest = saved[-1].length if saved else 1
-        if newest <= self._mark <= wanted and self._return_to_mark():
-            return self._mark
+        mark = self._mark
+        if newest <= mark <= wanted and self._return_to_mark():
+            return mark
         for checkpoint in reversed(saved):
             if self._load(checkpoint):
                 return checkpoint.length
@@ -187,11 +189,11 @@ class ContextMemory:
     def _load(self, checkpoint: Checkpoint) -> bool:
         self._forget_mark()
         flags = self._api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
-        size = len(checkpoint.state)
+        size = checkpoint.state.nbytes
         read = self._api.llama_state_seq_set_data_ext(
-            self._context, checkpoint.state, size, SEQUENCE, flags
+            self._context, _address(checkpoint.state), size, SEQUENCE, flags
         )
-        return read == size and self._drop_cells_from(checkpoint.length)
+        return bool(read == size) and self._drop_cells_from(checkpoint.length)
 
     def _drop_cells_from(self, length: int) -> bool:
         """The KV cells of a hybrid; its state is there already, and nothing of it is dropped."""
@@ -202,3 +204,7 @@ class ContextMemory:
         if self._mark:
             self._api.llama_memory_seq_rm(self._memory, MARK, -1, -1)
             self._mark = 0
+
+
+def _address(state: npt.NDArray[np.uint8]) -> Any:
+    return state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))

@@ -10,8 +10,8 @@ from specchat.speculation.controller import LengthController
 from specchat.speculation.distribution import Distribution
 from specchat.speculation.drafters.base import Draft
 from specchat.speculation.draws import Draws, RandomDraws
+from specchat.speculation.reading import read_prompt
 from specchat.speculation.sampling import Sampler
-from specchat.speculation.sequence import shared_prefix
 from specchat.speculation.settings import SamplingSettings
 
 
@@ -19,10 +19,12 @@ class ModelDrafter:
     """Drafts with a model that keeps its own KV cache.
 
     What it drafted stays in its cache as far as the target keeps it, so drafted tokens are not
-    decoded twice (llama.cpp drops and decodes them again: common/speculative.cpp).
+    decoded twice (llama.cpp drops and decodes them again: common/speculative.cpp). A model that
+    keeps a state goes back to where it began to guess, and reads what was kept together with the
+    next token.
 
     Args:
-        context: the draft model's own; it must be able to step back.
+        context: the draft model's own.
         n_vocab: the target's vocabulary size; ids beyond it are never drafted.
     """
 
@@ -46,11 +48,11 @@ class ModelDrafter:
             Aborted: the abort flag was set.
         """
         self._sampler, self._draws = sampler, draws
-        prompt = ids[:-1]
-        kept = self._context.rollback(shared_prefix(self._context.tokens, prompt))
+        reading = read_prompt(self._context, ids[:-1])
+        next(reading)  # forgets what the prompt does not share
         if not controller.could_pay("model"):
             return
-        for _ in self._context.prefill(prompt[kept:]):
+        for _ in reading:
             pass
 
     def pending(self, ids: Sequence[int]) -> int:
@@ -78,6 +80,8 @@ class ModelDrafter:
             goes_on = controller.go_on(confidence)
             if not goes_on or len(tokens) >= limit or token in self._end_tokens:
                 return Draft(tokens, rows or None, source="model")
+            if len(tokens) == 1:
+                self._context.mark()  # all before here will be kept
             feed = [token]
 
     def rollback(self, length: int) -> None:
