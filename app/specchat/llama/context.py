@@ -62,6 +62,7 @@ class Context:
         abort: ends a running decode when set.
         n_snapshots: states that recurrent layers are asked to keep, to take so many tokens back;
             each is one more in memory. `memory` tells what was granted.
+        whole_window: sliding-window layers keep every token, so that all can be gone back to.
 
     Raises:
         ContextTooLarge: the cache does not fit into memory.
@@ -76,6 +77,7 @@ class Context:
         abort: AbortFlag,
         n_threads: int | None = None,
         n_snapshots: int = 0,
+        whole_window: bool = True,
     ) -> None:
         self.model = model
         self.tokens: list[int] = []
@@ -91,12 +93,13 @@ class Context:
         self.n_batch: int = params.n_batch
         self.n_outputs: int = min(n_outputs, self.n_batch)
         params.n_outputs_max = self.n_outputs
+        params.swa_full = whole_window
         self.n_threads = n_threads or default_threads()
         params.n_threads = params.n_threads_batch = self.n_threads
         self.handle: Any
         self.handle, can_mark = _make_native(model, params, n_snapshots)
         self.memory = ContextMemory(
-            model, self.handle, whole_window=params.swa_full, can_mark=can_mark
+            model, self.handle, whole_window=whole_window, can_mark=can_mark
         )
         """How tokens are taken back."""
         api.llama_set_abort_callback(self.handle, abort.callback, abort.address)
