@@ -93,7 +93,8 @@ class Context:
         self.n_batch: int = params.n_batch
         self.n_outputs: int = min(n_outputs, self.n_batch)
         params.n_outputs_max = self.n_outputs
-        params.swa_full = whole_window
+        # States that are come back to do not bring the cells of a window with them.
+        params.swa_full = whole_window = whole_window or model.is_recurrent
         self.n_threads = n_threads or default_threads()
         params.n_threads = params.n_threads_batch = self.n_threads
         self.handle: Any
