@@ -52,6 +52,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     draft_s: float
     verify_s: float
     overhead_s: float
+    draft_decode_s: float
+    of_limit: float | None
     plain_tokens_per_second: float | None
     speed_up: float | None
     rule: Rule
@@ -89,6 +91,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             draft_s=figures.draft_s,
             verify_s=figures.verify_s,
             overhead_s=figures.overhead_s,
+            draft_decode_s=figures.draft_decode_s,
+            of_limit=figures.of_limit,
             plain_tokens_per_second=figures.plain_tokens_per_second,
             speed_up=figures.speed_up,
             rule=finished.rule,

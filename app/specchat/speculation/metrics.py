@@ -43,6 +43,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """The part of `decode_s` in which a drafter worked."""
     verify_s: float = 0.0
     """The part of `decode_s` in which the target decoded."""
+    draft_decode_s: float = 0.0
+    """The part of `draft_s` inside decode calls of a draft model."""
     plain_tokens_per_second: float | None = None
     """tok/s without drafting, measured in this conversation at a like depth of context."""
     plain_age_s: float | None = None
@@ -55,6 +57,13 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
         if not self.drafted or plain is None or self.tokens_per_second is None:
             return None
         return self.tokens_per_second / plain
+
+    @property
+    def of_limit(self) -> float | None:
+        """tok/s / what it would be if nothing but decode calls took time; None without rounds."""
+        if self.decode_s <= 0:
+            return None
+        return (self.draft_decode_s + self.verify_s) / self.decode_s
 
     @property
     def ngram_share(self) -> float | None:
@@ -110,7 +119,7 @@ class Meter:
         self._histogram = [0] * (max_draft_length + 1)
         self._tested_at = [0] * max_draft_length
         self._drafted = self._tested = self._accepted = self._accepted_ngram = 0
-        self._decode_s = self._draft_s = self._verify_s = 0.0
+        self._decode_s = self._draft_s = self._verify_s = self._draft_decode_s = 0.0
 
     def add_round(
         self,
@@ -121,6 +130,7 @@ class Meter:
         round_s: float,
         draft_s: float,
         verify_s: float,
+        draft_decode_s: float = 0.0,
         by_ngram: bool = False,
     ) -> None:
         """Count one verification round; times in seconds, both parts within `round_s`."""
@@ -137,6 +147,7 @@ class Meter:
         self._decode_s += round_s
         self._draft_s += draft_s
         self._verify_s += verify_s
+        self._draft_decode_s += draft_decode_s
 
     def figures(self) -> Figures:
         """The totals so far."""
@@ -155,6 +166,7 @@ class Meter:
             decode_s=self._decode_s,
             draft_s=self._draft_s,
             verify_s=self._verify_s,
+            draft_decode_s=self._draft_decode_s,
             plain_tokens_per_second=self.plain_tokens_per_second,
             plain_age_s=self.plain_age_s,
         )
