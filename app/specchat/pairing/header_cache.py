@@ -1,0 +1,77 @@
+"""Headers that were read before, in the cache folder: a large vocabulary takes a while to parse."""
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from specchat.pairing.gguf_header import Header, read_header
+from specchat.pairing.header_source import Source
+from specchat.paths import cache_folder
+
+LAYOUT = 1
+"""Raised whenever `Header` changes: what an older specchat wrote is then read anew."""
+WORTH_KEEPING = 1 << 18
+"""Bytes of a header; a smaller one is read again just as fast."""
+MAX_CACHE_BYTES = 1 << 28
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One file of the cache."""
+
+    layout: int
+    identity: str
+    size: int
+    header: Header
+
+
+def cached_header(source: Source) -> Header:
+    """The header, from the cache if the file has the same place, size and time as then.
+
+    Raises:
+        SpecchatError: as `read_header` does.
+    """
+    path = _place(source)
+    header = _kept(path, source)
+    if header is None:
+        header = read_header(source)
+        if header.header_bytes >= WORTH_KEEPING:
+            # A full disk or a folder that may not be written only costs time.
+            with contextlib.suppress(OSError):
+                _keep(path, Entry(LAYOUT, source.identity, source.size, header))
+    return header
+
+
+def _place(source: Source) -> Path:
+    name = hashlib.sha256(source.identity.encode(errors="surrogatepass")).hexdigest()[:32]
+    return cache_folder() / "headers" / f"{name}.msgpack"
+
+
+def _kept(path: Path, source: Source) -> Header | None:
+    try:
+        entry = msgspec.msgpack.decode(path.read_bytes(), type=Entry)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    known = (entry.layout, entry.identity, entry.size)
+    return entry.header if known == (LAYOUT, source.identity, source.size) else None
+
+
+def _keep(path: Path, entry: Entry) -> None:
+    path.parent.mkdir(exist_ok=True)
+    data = msgspec.msgpack.encode(entry)
+    _make_room(path.parent, len(data))
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    unfinished.write_bytes(data)
+    unfinished.replace(path)
+
+
+def _make_room(folder: Path, wanted: int) -> None:
+    """Delete the oldest entries until this many bytes more are within bounds."""
+    files = sorted(((file.stat().st_mtime, file) for file in folder.iterdir()), reverse=True)
+    used = wanted
+    for _, file in files:
+        used += file.stat().st_size
+        if used > MAX_CACHE_BYTES:
+            file.unlink(missing_ok=True)
