@@ -33,7 +33,9 @@ def cached_header(source: Source) -> Header:
     Raises:
         SpecchatError: as `read_header` does.
     """
-    path = _place(source)
+    if source.identity is None:
+        return read_header(source)
+    path = _place(source.identity)
     header = _kept(path, source)
     if header is None:
         header = read_header(source)
@@ -44,15 +46,15 @@ def cached_header(source: Source) -> Header:
     return header
 
 
-def _place(source: Source) -> Path:
-    name = hashlib.sha256(source.identity.encode(errors="surrogatepass")).hexdigest()[:32]
+def _place(identity: str) -> Path:
+    name = hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:32]
     return cache_folder() / "headers" / f"{name}.msgpack"
 
 
 def _kept(path: Path, source: Source) -> Header | None:
     try:
         entry = msgspec.msgpack.decode(path.read_bytes(), type=Entry)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeError):
         return None
     known = (entry.layout, entry.identity, entry.size)
     return entry.header if known == (LAYOUT, source.identity, source.size) else None

@@ -23,8 +23,8 @@ class Source(Protocol):
         """Bytes in all."""
 
     @property
-    def identity(self) -> str:
-        """Where it is, and what changes when its content does."""
+    def identity(self) -> str | None:
+        """Where it is and its version; None if a change of its content would go unnoticed."""
 
     def read(self, offset: int, length: int) -> bytes:
         """These bytes, or fewer at the end.

@@ -1,0 +1,249 @@
+"""What two headers say side by side, one sentence a subject."""
+
+from typing import Literal
+
+import msgspec
+
+from specchat.pairing.compatibility import (
+    VocabularyFacts,
+    differing_tokens,
+    first_difference,
+    llama_cpp_difference,
+    shown_text,
+)
+from specchat.pairing.drafter_type import (
+    DRAFTER_NAMES,
+    KEEPS_SNAPSHOTS,
+    MEMORY_NAMES,
+    can_step_back,
+    drafter_kind,
+    memory_kind,
+    mtp_heads,
+    number,
+    promised_mtp_heads,
+)
+from specchat.pairing.gguf_file import GgufFile
+from specchat.pairing.vocabulary import (
+    KIND_NAMES,
+    NO_TOKEN,
+    SPECIAL_TOKENS,
+    special_tokens,
+    vocabulary_of,
+)
+
+Topic = Literal[
+    "drafter",
+    "vocabulary",
+    "begin and end",
+    "special tokens",
+    "chat template",
+    "context",
+    "size",
+    "memory",
+    "llama.cpp",
+]
+Level = Literal["good", "note", "problem"]
+"""A problem stands in the way; a note is worth knowing."""
+
+TEMPLATE = "tokenizer.chat_template"
+LITTLE_TO_GAIN = 0.5
+"""Of the target's bytes: a draft this large takes half as long a token."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What was found on one subject."""
+
+    topic: Topic
+    level: Level
+    sentence: str
+
+
+def findings_of_target(target: GgufFile) -> tuple[Finding, ...]:
+    """What matters of a target alone."""
+    return (_heads(target), _target_memory(target), _own_context(target), _own_template(target))
+
+
+def findings_of_pair(target: GgufFile, draft: GgufFile) -> tuple[Finding, ...]:
+    """What matters of two models of which one drafts for the other."""
+    vocabularies = vocabulary_of(target), vocabulary_of(draft)
+    comparable = vocabularies[0].kind == vocabularies[1].kind
+    return (
+        _drafter(target, draft),
+        _vocabulary(*vocabularies),
+        *((_begin_and_end(*vocabularies), _special_tokens(target, draft)) if comparable else ()),
+        _chat_template(target, draft),
+        _context(target, draft),
+        _size(target, draft),
+        _memory(target, draft),
+        _llama_cpp(*vocabularies),
+    )
+
+
+def context_length(file: GgufFile) -> int:
+    """Tokens that it was trained for; 0 if the file does not say."""
+    return number(file, "context_length")
+
+
+def count(amount: int, noun: str) -> str:
+    """An amount with its noun, as in `1 head`, `2 heads`."""
+    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+
+
+def _heads(target: GgufFile) -> Finding:
+    heads, promised = len(mtp_heads(target)), promised_mtp_heads(target)
+    if heads:
+        words = f"It has {count(heads, 'MTP head')} built in, which this build cannot run yet."
+        return Finding("drafter", "note", words)
+    if promised:
+        words = f"Its header promises {count(promised, 'MTP head')}; the file has none."
+        return Finding("drafter", "note", words)
+    return Finding("drafter", "good", "It brings no drafter of its own.")
+
+
+def _drafter(target: GgufFile, draft: GgufFile) -> Finding:
+    what = DRAFTER_NAMES[drafter_kind(draft)]
+    words = f"{what[0].upper()}{what[1:]}."
+    heads = len(mtp_heads(target))
+    if heads:
+        words += f" The target has {count(heads, 'MTP head')}, which this build cannot run yet."
+    return Finding("drafter", "note" if heads else "good", words)
+
+
+def _vocabulary(target: VocabularyFacts, draft: VocabularyFacts) -> Finding:
+    kinds = [KIND_NAMES.get(side.kind, "an unknown kind") for side in (target, draft)]
+    difference = first_difference(target, draft)
+    if difference is not None and difference.topic == "tokenizer":
+        words = f"The target's tokenizer is {kinds[0]}, the draft's {kinds[1]}."
+        return Finding("vocabulary", "problem", words)
+    if difference is not None and difference.topic in ("size", "text"):
+        return Finding("vocabulary", "problem", difference.sentence)
+    sizes = len(target.texts), len(draft.texts)
+    words = f"Both have {sizes[0]:,} tokens ({kinds[0]})"
+    if sizes[0] != sizes[1]:
+        words = f"The target has {sizes[0]:,} tokens, the draft {sizes[1]:,} ({kinds[0]})"
+    holes = differing_tokens(target, draft, holes_count=True)
+    if holes:
+        words += f"; {len(holes):,} ids stand for a token on one side only."
+        return Finding("vocabulary", "note", words)
+    return Finding("vocabulary", "good", f"{words}, with the same texts.")
+
+
+def _begin_and_end(target: VocabularyFacts, draft: VocabularyFacts) -> Finding:
+    """Only what is added by itself: the other special tokens are a subject of their own."""
+    sides = [_added(side) for side in (target, draft)]
+    if sides[0] == sides[1]:
+        return Finding("begin and end", "good", f"Both add {sides[0]}.")
+    words = f"The target adds {sides[0]}, the draft {sides[1]}."
+    return Finding("begin and end", "problem", words)
+
+
+def _added(side: VocabularyFacts) -> str:
+    added = [
+        f"{_token(side, token)} at the {place}"
+        for adds, token, place in (
+            (side.adds_bos, side.bos, "beginning"),
+            (side.adds_eos, side.eos, "end"),
+        )
+        if adds
+    ]
+    return " and ".join(added) or "nothing"
+
+
+def _token(side: VocabularyFacts, token: int) -> str:
+    return f"token {token:,} {shown_text(side.texts[token])}" if token >= 0 else "no token"
+
+
+def _special_tokens(target: GgufFile, draft: GgufFile) -> Finding:
+    ids = special_tokens(target), special_tokens(draft)
+    differing = [
+        f"{words} is {_id(ids[0][name])} for the target and {_id(ids[1][name])} for the draft"
+        for name, words in SPECIAL_TOKENS.items()
+        if ids[0][name] != ids[1][name]
+    ]
+    if not differing:
+        return Finding("special tokens", "good", "The same.")
+    return Finding("special tokens", "note", f"{'; '.join(differing)}. The target's are used.")
+
+
+def _id(token: int) -> str:
+    return "none" if token == NO_TOKEN else str(token)
+
+
+def _chat_template(target: GgufFile, draft: GgufFile) -> Finding:
+    templates = [side.metadata.get(TEMPLATE) for side in (target, draft)]
+    if templates[0] is None:
+        words = "The target has none: it writes on from your text."
+        return Finding("chat template", "note", words)
+    if templates[0] == templates[1]:
+        return Finding("chat template", "good", "The same.")
+    words = "They differ" if templates[1] is not None else "The draft has none"
+    return Finding("chat template", "note", f"{words}; the target's is used for both.")
+
+
+def _own_template(target: GgufFile) -> Finding:
+    if TEMPLATE in target.metadata:
+        return Finding("chat template", "good", "It has one.")
+    return Finding("chat template", "note", "It has none: it writes on from your text.")
+
+
+def _own_context(target: GgufFile) -> Finding:
+    length = context_length(target)
+    words = f"It was trained for {length:,} tokens." if length else "The file does not say."
+    return Finding("context", "good" if length else "note", words)
+
+
+def _context(target: GgufFile, draft: GgufFile) -> Finding:
+    lengths = context_length(target), context_length(draft)
+    if 0 in lengths:
+        return Finding("context", "note", "The files do not say.")
+    words = f"The target was trained for {lengths[0]:,} tokens, the draft for {lengths[1]:,}"
+    if lengths[1] < lengths[0]:
+        return Finding("context", "note", f"{words}: further on its guesses get worse.")
+    return Finding("context", "good", f"{words}.")
+
+
+def size_ratio(target: GgufFile, draft: GgufFile) -> float:
+    """The draft's bytes by the target's."""
+    return draft.size_bytes / max(1, target.size_bytes)
+
+
+def _size(target: GgufFile, draft: GgufFile) -> Finding:
+    ratio = size_ratio(target, draft)
+    words = f"The draft has {ratio:.0%} of the target's bytes."
+    if ratio >= 1:
+        return Finding("size", "note", f"{words} It cannot save time.")
+    if ratio >= LITTLE_TO_GAIN:
+        return Finding("size", "note", f"{words} There is little to gain.")
+    return Finding("size", "good", words)
+
+
+def _target_memory(target: GgufFile) -> Finding:
+    words = MEMORY_NAMES[memory_kind(target)]
+    if can_step_back(target):
+        return Finding("memory", "good", f"{words[0].upper()}{words[1:]}: guesses can be undone.")
+    snapshots = (
+        " llama.cpp can keep snapshots of it; this build does not use them yet."
+        if target.architecture in KEEPS_SNAPSHOTS
+        else ""
+    )
+    words = f"{words[0].upper()}{words[1:]}, which cannot step back.{snapshots}"
+    return Finding("memory", "problem", words)
+
+
+def _memory(target: GgufFile, draft: GgufFile) -> Finding:
+    for words, side in (("The target", target), ("The draft", draft)):
+        if not can_step_back(side):
+            kept = MEMORY_NAMES[memory_kind(side)]
+            return Finding("memory", "problem", f"{words} has a {kept}, which cannot step back.")
+    kinds = [MEMORY_NAMES[memory_kind(side)] for side in (target, draft)]
+    if kinds[0] == kinds[1]:
+        return Finding("memory", "good", f"Both have a {kinds[0]}: guesses can be undone.")
+    words = f"The target has a {kinds[0]}, the draft a {kinds[1]}: guesses can be undone."
+    return Finding("memory", "good", words)
+
+
+def _llama_cpp(target: VocabularyFacts, draft: VocabularyFacts) -> Finding:
+    difference = llama_cpp_difference(target, draft)
+    if difference is None:
+        return Finding("llama.cpp", "good", "Its own rule takes these vocabularies.")
+    return Finding("llama.cpp", "note", f"Its own rule refuses them. {difference.sentence}")

@@ -1,0 +1,490 @@
+"""What a person reads about two files before either is loaded. The files are header-only, made
+here, with the entries and tensors that such files have."""
+
+from pathlib import Path
+
+import pytest
+
+from specchat.pairing.gguf_file import GgufFile, read_gguf
+from specchat.pairing.verdict import Verdict, judge
+from support.header_files import TEMPLATE, layers, texts, write_header_file
+
+QWEN_TEXTS = 151_643
+QWEN25_ADDED = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *(f"<|{n}|>" for n in range(19))]
+QWEN3_ADDED = [*QWEN25_ADDED, "<tool_response>", "</tool_response>", "<think>", "</think>"]
+LEAVE_OUT = "leave it out: n-grams of the conversation draft for any model with a KV cache."
+N_VOCAB = 300
+
+
+def holes(tokens: list[str], count: int) -> list[str]:
+    """The tokens, filled up to so many rows as llama.cpp's converter does it."""
+    return [*tokens, *(f"[PAD{index}]" for index in range(len(tokens), count))]
+
+
+class Files:
+    """Writes header-only files into a folder and reads them again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def dense(
+        self,
+        name: str,
+        *,
+        architecture: str = "qwen3",
+        n_layers: int = 2,
+        width: int = 64,
+        tokens: list[str] | None = None,
+        extra: dict[str, tuple[int, ...]] | None = None,
+        own: dict[str, int] | None = None,
+        entries: dict[str, str | int | bool] | None = None,
+        tokenizer: str = "gpt2",
+        n_ctx_train: int = 32768,
+        template: str | None = TEMPLATE,
+    ) -> GgufFile:
+        """A model with layers of its own."""
+        vocabulary = tokens or texts(N_VOCAB)
+        extra = extra or {}
+        heads = sum(name.endswith("nextn.eh_proj.weight") for name in extra)
+        path = write_header_file(
+            self.folder / name,
+            architecture,
+            tokens=vocabulary,
+            shapes=layers(n_layers, width, len(vocabulary)) | extra,
+            own={"block_count": n_layers + heads, "embedding_length": width} | (own or {}),
+            entries=entries,
+            tokenizer=tokenizer,
+            n_ctx_train=n_ctx_train,
+            template=template,
+        )
+        return read_gguf(path)
+
+    def head(
+        self,
+        name: str,
+        architecture: str,
+        *,
+        own: dict[str, int | list[int]],
+        shapes: dict[str, tuple[int, ...]],
+    ) -> GgufFile:
+        """A drafter that is no model of its own."""
+        path = write_header_file(
+            self.folder / name, architecture, tokens=texts(N_VOCAB), shapes=shapes, own=own
+        )
+        return read_gguf(path)
+
+    def target(self) -> GgufFile:
+        """A dense target of four layers."""
+        return self.dense("target.gguf", n_layers=4, width=256)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, GgufFile]:
+    """Qwen models with vocabularies of their real size."""
+    files = Files(tmp_path_factory.mktemp("qwen"))
+    qwen25, qwen3 = (texts(QWEN_TEXTS) + added for added in (QWEN25_ADDED, QWEN3_ADDED))
+    return {
+        "2.5 7B": files.dense(
+            "Qwen2.5-7B.gguf", architecture="qwen2", width=3584, tokens=holes(qwen25, 152_064)
+        ),
+        "2.5 0.5B": files.dense(
+            "Qwen2.5-0.5B.gguf", architecture="qwen2", width=896, tokens=holes(qwen25, 151_936)
+        ),
+        "3 8B": files.dense("Qwen3-8B.gguf", width=4096, tokens=holes(qwen3, 151_936)),
+    }
+
+
+def finding(verdict: Verdict, topic: str) -> str:
+    """The sentence on a subject."""
+    [sentence] = [finding.sentence for finding in verdict.findings if finding.topic == topic]
+    return sentence
+
+
+def test_a_small_model_of_the_same_family_fits(files: Files) -> None:
+    verdict = judge(files.target(), files.dense("draft.gguf"))
+
+    assert (verdict.usable, verdict.kind, verdict.drafter) == (True, "fits", "model")
+    assert verdict.sentence == "draft.gguf can draft for target.gguf."
+    assert verdict.advice == "Start the chat with --target and --draft."
+    assert [finding.level for finding in verdict.findings] == ["good"] * 9
+    assert finding(verdict, "vocabulary") == (
+        "Both have 300 tokens (byte-level BPE), with the same texts."
+    )
+    assert finding(verdict, "size") == "The draft has 4% of the target's bytes."
+
+
+def test_qwen25_with_128_rows_less_fits_the_7b(qwen: dict[str, GgufFile]) -> None:
+    verdict = judge(qwen["2.5 7B"], qwen["2.5 0.5B"])
+
+    assert verdict.sentence == "Qwen2.5-0.5B.gguf can draft for Qwen2.5-7B.gguf."
+    assert finding(verdict, "vocabulary") == (
+        "The target has 152,064 tokens, the draft 151,936 (byte-level BPE), with the same texts."
+    )
+    assert finding(verdict, "llama.cpp") == "Its own rule takes these vocabularies."
+
+
+def test_qwen25_drafts_for_qwen3_here_though_llama_cpp_refuses(qwen: dict[str, GgufFile]) -> None:
+    verdict = judge(qwen["3 8B"], qwen["2.5 0.5B"])
+
+    assert verdict.usable
+    assert verdict.sentence == "Qwen2.5-0.5B.gguf can draft for Qwen3-8B.gguf."
+    assert finding(verdict, "vocabulary") == (
+        "Both have 151,936 tokens (byte-level BPE); 4 ids stand for a token on one side only."
+    )
+    assert finding(verdict, "llama.cpp") == (
+        "Its own rule refuses them. Token 151,665 is '<tool_response>' for the target and "
+        "'[PAD151665]' for the draft. 4 tokens differ."
+    )
+
+
+def test_a_vocabulary_that_is_129_tokens_larger_does_not_fit(files: Files) -> None:
+    draft = files.dense("draft.gguf", tokens=texts(N_VOCAB + 129))
+
+    verdict = judge(files.target(), draft)
+
+    assert (verdict.usable, verdict.kind) == (False, "other_vocabulary")
+    assert verdict.sentence == (
+        "draft.gguf cannot draft for target.gguf. Its vocabulary has 429 tokens, the target's has "
+        "300."
+    )
+    assert verdict.advice == f"Choose a draft of the same family, or {LEAVE_OUT}"
+
+
+def test_more_than_128_rows_that_stand_for_nothing_do_no_harm(files: Files) -> None:
+    draft = files.dense("draft.gguf", tokens=holes(texts(N_VOCAB), N_VOCAB + 200))
+
+    verdict = judge(files.target(), draft)
+
+    assert verdict.sentence == "draft.gguf can draft for target.gguf."
+    assert finding(verdict, "llama.cpp") == (
+        "Its own rule refuses them. Its vocabulary has 500 tokens, the target's has 300."
+    )
+
+
+def test_a_draft_that_begins_texts_in_another_way_does_not_fit(files: Files) -> None:
+    entries: dict[str, str | int | bool] = {
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.add_bos_token": True,
+    }
+    target = files.dense("target.gguf", width=256, entries=entries)
+    draft = files.dense("draft.gguf", entries=entries | {"tokenizer.ggml.add_bos_token": False})
+
+    verdict = judge(target, draft)
+
+    assert verdict.sentence == (
+        "draft.gguf cannot draft for target.gguf. It begins a text with another token than the "
+        "target."
+    )
+    assert verdict.advice == (
+        "Look for a newer file of the draft, as this is often a publisher's mistake, or "
+        f"{LEAVE_OUT}"
+    )
+    assert finding(verdict, "begin and end") == (
+        "The target adds token 1 't1' at the beginning, the draft nothing."
+    )
+
+
+def test_gemma_4_begins_with_bos_whatever_its_file_says(files: Files) -> None:
+    entries: dict[str, str | int | bool] = {"tokenizer.ggml.bos_token_id": 2}
+    target = files.dense("new.gguf", width=256, tokenizer="gemma4", entries=entries)
+    old = entries | {"tokenizer.ggml.add_bos_token": False}
+    draft = files.dense("old.gguf", tokenizer="gemma4", entries=old)
+
+    assert judge(target, draft).sentence == "old.gguf can draft for new.gguf."
+
+
+def test_the_first_token_that_differs_is_named_with_both_texts(files: Files) -> None:
+    draft = files.dense("draft.gguf", tokens=texts(N_VOCAB, (139, "<other>")))
+
+    verdict = judge(files.target(), draft)
+
+    assert verdict.sentence == (
+        "draft.gguf cannot draft for target.gguf. Token 139 is 't139' for the target and "
+        "'<other>' for the draft."
+    )
+
+
+def test_it_is_said_how_many_tokens_differ(files: Files) -> None:
+    changed = [(index, f"\x1b[31m{index}") for index in range(100, 250)]
+    draft = files.dense("draft.gguf", tokens=texts(N_VOCAB, *changed))
+
+    verdict = judge(files.target(), draft)
+
+    assert verdict.sentence == (
+        "draft.gguf cannot draft for target.gguf. Token 100 is 't100' for the target and "
+        r"'\x1b[31m100' for the draft. 150 tokens differ."
+    )
+
+
+def test_another_kind_of_tokenizer_does_not_fit(files: Files) -> None:
+    draft = files.dense("draft.gguf", architecture="llama", tokenizer="llama")
+
+    verdict = judge(files.target(), draft)
+
+    assert verdict.sentence == (
+        "draft.gguf cannot draft for target.gguf. It uses another kind of tokenizer than the "
+        "target."
+    )
+    assert finding(verdict, "vocabulary") == (
+        "The target's tokenizer is byte-level BPE, the draft's SentencePiece."
+    )
+
+
+def test_a_draft_as_large_as_its_target_saves_nothing(files: Files) -> None:
+    draft = files.dense("draft.gguf", n_layers=4, width=256)
+
+    verdict = judge(files.target(), draft)
+
+    assert (verdict.usable, verdict.kind) == (True, "too_large")
+    assert verdict.sentence == (
+        "draft.gguf can draft for target.gguf, but it is too large to save time."
+    )
+    assert verdict.advice == f"Choose a draft of a tenth of the target's size, or {LEAVE_OUT}"
+
+
+def test_special_tokens_template_and_context_may_differ_and_are_named(files: Files) -> None:
+    draft = files.dense(
+        "draft.gguf",
+        entries={"tokenizer.ggml.eos_token_id": 7, "tokenizer.ggml.eot_token_id": 9},
+        template="{{ messages }}",
+        n_ctx_train=8192,
+    )
+
+    verdict = judge(files.target(), draft)
+
+    assert verdict.sentence == "draft.gguf can draft for target.gguf."
+    assert finding(verdict, "special tokens") == (
+        "EOS is 11 for the target and 7 for the draft; EOT is none for the target and 9 for the "
+        "draft. The target's are used."
+    )
+    assert finding(verdict, "chat template") == "They differ; the target's is used for both."
+    assert finding(verdict, "context") == (
+        "The target was trained for 32,768 tokens, the draft for 8,192: further on its guesses "
+        "get worse."
+    )
+
+
+def test_sliding_windows_can_be_undone(files: Files) -> None:
+    window = {"attention.sliding_window": 512}
+    target = files.dense("target.gguf", architecture="gemma3", width=256, own=window)
+    draft = files.dense("draft.gguf", architecture="gemma3", own=window)
+
+    verdict = judge(target, draft)
+
+    assert verdict.sentence == "draft.gguf can draft for target.gguf."
+    assert finding(verdict, "memory") == "Both have a sliding window: guesses can be undone."
+
+
+def test_mtp_heads_in_the_target_are_found_by_their_tensors(files: Files) -> None:
+    target = files.dense("glm.gguf", architecture="glm4moe", extra=mtp_head(2))
+
+    verdict = judge(target)
+
+    assert (verdict.usable, verdict.drafter) == (True, "mtp")
+    assert verdict.sentence == (
+        "glm.gguf can answer. It has 1 MTP head built in, which this build cannot run yet; "
+        "n-grams of the conversation draft for it."
+    )
+
+
+def test_mtp_heads_that_are_only_promised_are_told_apart(files: Files) -> None:
+    target = files.dense("glm.gguf", architecture="glm4moe", own={"nextn_predict_layers": 1})
+
+    verdict = judge(target)
+
+    assert (verdict.usable, verdict.drafter) == (True, "model")
+    assert verdict.sentence == (
+        "glm.gguf can answer. Its header promises 1 MTP head, but the file has none; "
+        "n-grams of the conversation draft for it."
+    )
+
+
+def mtp_head(layer: int, width: int = 64) -> dict[str, tuple[int, ...]]:
+    """The tensors of an MTP head, as far as they tell."""
+    return {
+        f"blk.{layer}.attn_norm.weight": (width,),
+        f"blk.{layer}.nextn.eh_proj.weight": (width, 2 * width),
+    }
+
+
+def test_an_mtp_sidecar_is_named_though_it_is_called_a_draft(files: Files) -> None:
+    sidecar = files.head(
+        "draft.gguf",
+        "qwen3",
+        own={"block_count": 5, "embedding_length": 256, "nextn_predict_layers": 1},
+        shapes={"token_embd.weight": (N_VOCAB, 256)} | mtp_head(4, 256),
+    )
+
+    verdict = judge(files.target(), sidecar)
+
+    assert (verdict.usable, verdict.kind) == (False, "drafter_unsupported")
+    assert verdict.drafter == "mtp_sidecar"
+    assert verdict.sentence == (
+        "draft.gguf is an MTP sidecar; this build cannot run MTP sidecars yet."
+    )
+    assert verdict.advice == f"L{LEAVE_OUT[1:]}"
+
+
+def test_a_gemma_4_assistant_is_an_mtp_sidecar(files: Files) -> None:
+    sidecar = files.head(
+        "mtp-gemma-4.gguf",
+        "gemma4-assistant",
+        own={"block_count": 4, "embedding_length": 64, "embedding_length_out": 256},
+        shapes={"nextn.pre_projection.weight": (64, 512)},
+    )
+
+    assert judge(files.target(), sidecar).sentence == (
+        "mtp-gemma-4.gguf is an MTP sidecar; this build cannot run MTP sidecars yet."
+    )
+
+
+EAGLE3 = {"fc.weight": (64, 768), "d2t": (100,), "output.weight": (100, 64)}
+
+
+def test_an_eagle3_draft_is_named(files: Files) -> None:
+    draft = files.head(
+        "eagle3.gguf",
+        "eagle3",
+        own={"target_hidden_size": 256, "target_layers": [1, 2, 3]},
+        shapes=EAGLE3,
+    )
+
+    verdict = judge(files.target(), draft)
+
+    assert verdict.drafter == "eagle3"
+    assert verdict.sentence == (
+        "eagle3.gguf is an EAGLE-3 draft; this build cannot run EAGLE-3 drafts yet."
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "misfit"),
+    [
+        (
+            {"target_hidden_size": 4096, "target_layers": [1, 2, 3]},
+            "it was made for a target of width 4,096, and this one has 256.",
+        ),
+        (
+            {"target_hidden_size": 256, "target_layers": [2, 16, 29]},
+            "it reads layer 29, and the target has 4.",
+        ),
+    ],
+)
+def test_an_eagle3_draft_of_another_target_is_named_as_such(
+    files: Files, own: dict[str, int | list[int]], misfit: str
+) -> None:
+    draft = files.head("eagle3.gguf", "eagle3", own=own, shapes=EAGLE3)
+
+    assert judge(files.target(), draft).sentence == (
+        "eagle3.gguf is an EAGLE-3 draft; this build cannot run EAGLE-3 drafts yet. "
+        f"It would not fit either: {misfit}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("markov", "kind", "name"),
+    [({}, "dflash", "a DFlash"), ({"markov_w1.weight": (N_VOCAB, 8)}, "dspark", "a DSpark")],
+)
+def test_a_markov_head_tells_dspark_from_dflash(
+    files: Files, markov: dict[str, tuple[int, ...]], kind: str, name: str
+) -> None:
+    draft = files.head(
+        "draft.gguf",
+        "dflash",
+        own={"embedding_length": 256, "block_size": 8, "target_layers": [1, 3]},
+        shapes={"fc.weight": (256, 512)} | markov,
+    )
+
+    verdict = judge(files.target(), draft)
+
+    assert verdict.drafter == kind
+    assert verdict.sentence == (
+        f"draft.gguf is {name} draft; this build cannot run {name[2:]} drafts yet."
+    )
+
+
+def test_a_hybrid_target_is_decoded_plainly(files: Files) -> None:
+    target = files.dense("qwen3.5.gguf", architecture="qwen35", width=256)
+
+    alone, pair = judge(target), judge(target, files.dense("draft.gguf"))
+
+    assert alone.usable
+    assert alone.sentence == (
+        "qwen3.5.gguf can answer. It brings no drafter of its own; its state cannot step back, so "
+        "it is decoded plainly."
+    )
+    assert finding(alone, "memory") == (
+        "KV cache and recurrent state, which cannot step back. llama.cpp can keep snapshots of it; "
+        "this build does not use them yet."
+    )
+    assert (pair.usable, pair.kind) == (False, "target_cannot_step_back")
+    assert pair.sentence == (
+        "draft.gguf cannot draft for qwen3.5.gguf. The target keeps a state that cannot step back, "
+        "so it is decoded plainly."
+    )
+
+
+def test_a_hybrid_target_is_not_told_to_draft_by_n_grams(files: Files) -> None:
+    target = files.dense("qwen3.5.gguf", architecture="qwen35", width=256, extra=mtp_head(2))
+    sidecar = files.head(
+        "mtp.gguf", "qwen35", own={"embedding_length": 256}, shapes=mtp_head(2, 256)
+    )
+
+    verdict = judge(target, sidecar)
+
+    assert verdict.sentence == "mtp.gguf is an MTP sidecar; this build cannot run MTP sidecars yet."
+    assert verdict.advice == (
+        "Use the target alone; it keeps a state that cannot step back and is decoded plainly."
+    )
+    assert judge(target).sentence == (
+        "qwen3.5.gguf can answer. It has 1 MTP head built in, which this build cannot run yet; "
+        "its state cannot step back, so it is decoded plainly."
+    )
+
+
+def test_a_recurrent_draft_does_not_fit(files: Files) -> None:
+    draft = files.dense("mamba.gguf", architecture="mamba")
+
+    verdict = judge(files.target(), draft)
+
+    assert (verdict.usable, verdict.kind) == (False, "draft_cannot_step_back")
+    assert verdict.sentence == (
+        "mamba.gguf cannot draft for target.gguf. It keeps a state that cannot step back."
+    )
+    assert verdict.advice == f"Choose a draft with a plain KV cache, or {LEAVE_OUT}"
+
+
+def test_a_drafter_named_as_target_is_sent_to_its_target(files: Files) -> None:
+    draft = files.head("eagle3.gguf", "eagle3", own={}, shapes=EAGLE3)
+
+    verdict = judge(draft, files.target())
+
+    assert (verdict.usable, verdict.kind) == (False, "no_target")
+    assert verdict.sentence == (
+        "eagle3.gguf is an EAGLE-3 draft: it guesses for its target and answers nobody."
+    )
+    assert verdict.advice == "Name the model that it was made for as TARGET."
+
+
+@pytest.mark.parametrize(
+    ("architecture", "entries", "reason"),
+    [
+        ("clip", {}, "Its architecture, clip, reads images for another model."),
+        ("bert", {}, "Its architecture, bert, makes embeddings."),
+        ("llama", {"general.type": "adapter"}, "It is an adapter for another model."),
+    ],
+)
+def test_files_that_write_no_text_are_neither_target_nor_draft(
+    files: Files, architecture: str, entries: dict[str, str | int | bool], reason: str
+) -> None:
+    other = files.dense("other.gguf", architecture=architecture, entries=entries)
+
+    assert judge(other).sentence == f"other.gguf cannot answer. {reason}"
+    assert judge(files.target(), other).sentence == (
+        f"other.gguf cannot draft for target.gguf. {reason}"
+    )
