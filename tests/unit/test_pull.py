@@ -20,10 +20,9 @@ Q4 = b"GGUF\x03\0\0\0" + os.urandom(SIZE)
 Q8 = b"GGUF\x03\0\0\0" + os.urandom(SIZE)
 DEADLINE_S = 60
 WAITING = "Another program is downloading tiny-Q4_K_M.gguf; waiting for it.\n"
-NO_PROXY = {
-    name: ""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
-}
+NO_PROXY = dict.fromkeys(
+    ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"), ""
+)
 
 
 @pytest.fixture

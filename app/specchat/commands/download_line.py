@@ -8,7 +8,8 @@ from specchat.hub.progress import Progress
 from specchat.hub.wording import size_text, time_text
 
 WIDTH = 79
-NAME_WIDTH = 28
+NAME_WIDTH = 19
+"""What the longest figures leave of the line."""
 
 
 class DownloadLine:
@@ -45,10 +46,11 @@ class DownloadLine:
 
 
 def progress_line(progress: Progress) -> str:
-    """Such as `1/2 qwen2.5-7b-q4_k_m.gguf 1.2 of 4.7 GB, total 22 %, 48 MB/s, 2 min left`."""
-    name = base_name(progress.file)
+    """Such as `1/2 qwen2.5-7b-q4_k_m 1.2 of 4.7 GB, total 22 %, 48.0 MB/s, 2 min left`."""
+    name = base_name(progress.file).removesuffix(".gguf")
     if len(name) > NAME_WIDTH:
-        name = name[: NAME_WIDTH // 2 - 1] + "…" + name[-NAME_WIDTH // 2 :]
+        end = NAME_WIDTH // 2
+        name = name[: NAME_WIDTH - end - 1] + "…" + name[-end:]
     number = f"{progress.number}/{progress.files} " if progress.files > 1 else ""
     parts = [f"{number}{name} {_amount(progress)}"]
     if progress.stage == "checking":

@@ -1,14 +1,13 @@
 """`specchat pull`: show what would be downloaded, ask, download."""
 
 import sys
-from pathlib import Path
 
 import click
 
 from specchat.commands.download_line import DownloadLine
 from specchat.errors import InvalidSetting
 from specchat.hub.plan import DownloadPlan, plan_download
-from specchat.hub.pulled import remember
+from specchat.hub.transfer import download
 from specchat.hub.wording import size_text
 
 INTERRUPTED_EXIT_CODE = 130
@@ -22,6 +21,8 @@ def pull(name: str, yes: bool) -> int:
     from specchat.hub.pairs import request_for
 
     request = request_for(name)
+    if request.note:
+        _say(request.note)
     for path in request.packaged:
         _say(f"{path.name} comes with an installed package.")
         print(path)
@@ -34,7 +35,7 @@ def pull(name: str, yes: bool) -> int:
         if plan.missing_bytes and not yes and not _agreed(plan):
             _say("Nothing was downloaded.")
             return 0
-        paths = _download(plan, line)
+        paths = download(plan.files, plan.cache, line, plan.wanted)
     except KeyboardInterrupt:
         line.close()
         _say(f"Stopped. What came is kept; go on with: specchat pull {name}")
@@ -77,17 +78,6 @@ def _agreed(plan: DownloadPlan) -> bool:
             f"Add --yes: specchat pull {plan.wanted} --yes",
         )
     return click.confirm("Download?", default=True, err=True)
-
-
-def _download(plan: DownloadPlan, line: DownloadLine) -> list[Path]:
-    from specchat.hub.transfer import download
-
-    return download(
-        plan.files,
-        plan.cache,
-        line,
-        arrived=lambda file, path: remember(file, path, plan.wanted),
-    )
 
 
 def _say(*lines: str) -> None:

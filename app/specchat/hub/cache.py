@@ -103,7 +103,7 @@ def sole_download(place: CachePlace, when_busy: Callable[[], None]) -> Iterator[
     Args:
         when_busy: called when somebody does, before waiting for them.
     """
-    from huggingface_hub.utils import WeakFileLock
+    from huggingface_hub.utils import WeakFileLock  # type: ignore[attr-defined]  # not in its __all__
 
     place.lock.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:

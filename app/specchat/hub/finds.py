@@ -33,7 +33,6 @@ class Find(NamedTuple):
     """SHA-256 of a file that is one part, where the shelf states it."""
     repo: str | None = None
     """On the Hub, where the folder says so."""
-    commit: str | None = None
 
 
 class _Layer(msgspec.Struct):
@@ -95,11 +94,10 @@ def _named(shelf: Shelf, parts: tuple[Path, ...], missing: int) -> Find:
     part = split_part(first.name)
     stem = part.stem if part else first.stem
     inside = first.relative_to(shelf.folder).parts
-    name, repo, commit, checksum = stem, None, None, None
+    name, repo, checksum = stem, None, None
     cached = next((match for folder in inside if (match := CACHED.fullmatch(folder))), None)
-    if cached and "snapshots" in inside:
+    if cached and cached_commit(first):
         repo = cached["repo"].replace("--", "/")
-        commit = inside[inside.index("snapshots") + 1]
         blob = first.resolve().name
         checksum = blob if len(parts) == 1 and BLOB.fullmatch(blob) else None
     elif shelf.owner == "lm_studio" and len(inside) == 3:
@@ -108,7 +106,15 @@ def _named(shelf: Shelf, parts: tuple[Path, ...], missing: int) -> Find:
         name = "/".join(inside[:-1])
     if repo is not None:
         name = f"{repo}:{quant_of(first.name) or first.name}"
-    return Find(shelf.owner, name, parts, missing, checksum, repo, commit)
+    return Find(shelf.owner, name, parts, missing, checksum, repo)
+
+
+def cached_commit(file: Path) -> str | None:
+    """The commit of a file in Hugging Face's cache, by its folder."""
+    folders = file.parts[:-1]
+    if "snapshots" not in folders[:-1]:
+        return None
+    return folders[folders.index("snapshots") + 1]
 
 
 def _ollama(folder: Path, note: Note) -> Iterator[Find]:

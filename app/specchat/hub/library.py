@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 LONGEST_WAIT_S = 300.0
 """As long as a window of the Hub's own rate limits; asked to wait longer, we say so instead."""
 TRIES = 5
-"""In a row without a new byte."""
+"""Failures in a row, without a new byte, that are waited out."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 8.0
 PASSING = (408, 500, 502, 503, 504)
@@ -37,7 +37,7 @@ def prepare() -> None:
 
 def headers() -> dict[str, str]:
     """Who asks, and the person's token if there is one."""
-    from huggingface_hub.utils import build_hf_headers
+    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # not in its __all__
 
     from specchat import __version__
 
@@ -51,14 +51,20 @@ class Patience:
         wait: sleeps for so many seconds.
         notice: tells the person why.
         tried: the sentence of errors.
+        tries: failures in a row that are waited out.
     """
 
     def __init__(
-        self, wait: Callable[[float], None], notice: Callable[[str], None], tried: str
+        self,
+        wait: Callable[[float], None],
+        notice: Callable[[str], None],
+        tried: str,
+        tries: int = TRIES,
     ) -> None:
         self._wait = wait
         self._notice = notice
         self._tried = tried
+        self._tries = tries
         self._waited_s = 0.0
         self._failures = 0
 
@@ -88,7 +94,7 @@ class Patience:
             return
         self._failures += 1
         passes = status in PASSING or isinstance(error, httpx2.TransportError)
-        if not passes or self._failures > TRIES:
+        if not passes or self._failures > self._tries:
             raise error
         pause = min(FIRST_PAUSE_S * 2 ** (self._failures - 1), LONGEST_PAUSE_S)
         what = f"The Hub answered with error {status}" if status else "The connection broke"
@@ -115,7 +121,7 @@ class Patience:
 
 def asked_wait_s(given: httpx2.Headers) -> float | None:
     """The wait that an answer asks for: `Retry-After` in seconds or as a date, or `RateLimit`."""
-    from huggingface_hub.utils import parse_ratelimit_headers
+    from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # not in its __all__
 
     text = given.get("Retry-After", "").strip()
     if text.isdecimal():

@@ -36,11 +36,14 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
     gated: bool
 
 
-def list_repository(repo: str, notice: Callable[[str], None]) -> Repository:
+def list_repository(
+    repo: str, notice: Callable[[str], None], revision: str | None = None
+) -> Repository:
     """Ask the Hub for a repository.
 
     Args:
         notice: tells a person why it takes longer.
+        revision: a commit; None is the newest.
 
     Raises:
         NotOnHub, AccessNeeded, HubUnreachable, HubRefused: why there is no answer.
@@ -56,9 +59,12 @@ def list_repository(repo: str, notice: Callable[[str], None]) -> Repository:
     tried = f"Tried to ask the Hub for {repo}."
     api = HfApi(library_name="specchat", library_version=__version__)
     try:
-        answer = Patience(time.sleep, notice, tried).call(
+        answer = Patience(time.sleep, notice, tried, tries=1).call(
             lambda: api.model_info(
-                repo, files_metadata=True, timeout=constants.HF_HUB_DOWNLOAD_TIMEOUT
+                repo,
+                revision=revision,
+                files_metadata=True,
+                timeout=constants.HF_HUB_DOWNLOAD_TIMEOUT,
             )
         )
         commit = answer.sha or ""

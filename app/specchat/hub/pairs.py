@@ -7,16 +7,17 @@ import msgspec
 from specchat.errors import InvalidSetting, NoModel
 from specchat.hub.builtin import find_packaged
 from specchat.hub.selection import Wanted, parse_wanted
-from specchat.pairing.catalog import CatalogPair, PackagedFile, read_catalog
+from specchat.pairing.catalog import RUNNABLE, CatalogPair, PackagedFile, read_all
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What has to be there for a name."""
 
     items: tuple[Wanted, ...] = ()
     """On the Hub, the target first."""
     packaged: tuple[Path, ...] = ()
     """Brought by packages that are installed."""
+    note: str | None = None
 
 
 def request_for(name: str) -> Request:
@@ -25,11 +26,11 @@ def request_for(name: str) -> Request:
     Raises:
         InvalidSetting: it is neither.
         NoModel: the pair's model comes with a package that is not installed.
+        InvalidCatalog: the person's own catalog does not read.
     """
     if "/" in name:
         return Request(items=(parse_wanted(name),))
-    pairs = {pair.name: pair for pair in read_catalog()}
-    pair = pairs.get(name.lower())
+    pair = read_all().pairs.get(name.lower())
     if pair is None:
         raise InvalidSetting(
             f"Tried to find {name!r}.",
@@ -41,7 +42,20 @@ def request_for(name: str) -> Request:
 
 
 def _of_pair(pair: CatalogPair) -> Request:
-    return Request(packaged=(_packaged_path(pair.target),))
+    target, draft = pair.target, pair.draft
+    items, packaged, note = [], [], None
+    if target.packaged is not None:
+        packaged.append(_packaged_path(target.packaged))
+    elif target.repo is not None:
+        items.append(Wanted(target.repo, target.file))
+    if draft.type not in RUNNABLE:
+        note = (
+            f"This version cannot run its {draft.type} drafter yet, so only the target is "
+            "downloaded; n-grams of the conversation draft for it."
+        )
+    elif draft.repo is not None:
+        items.append(Wanted(draft.repo, draft.file or draft.quant))
+    return Request(items=tuple(items), packaged=tuple(packaged), note=note)
 
 
 def _packaged_path(packaged: PackagedFile) -> Path:

@@ -1,6 +1,7 @@
 """Which files of a repository a person means by `repo`, `repo:quant` or `repo:file`."""
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -18,7 +19,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
     repo: str
     choice: str | None = None
-    """A quantisation or the name of a file; None leaves it to us."""
+    """A quantisation, or the name of a file, which may have `*`; None leaves it to us."""
 
 
 def parse_wanted(text: str) -> Wanted:
@@ -75,11 +76,17 @@ def _pick_usual(models: list[tuple[str, ...]], wanted: Wanted) -> tuple[str, ...
 
 
 def _by_file(names: Sequence[str], choice: str) -> list[tuple[str, ...]]:
-    """Named outright: also what is no chat model, since it was asked for by name."""
-    wanted = choice.casefold()
-    found = [name for name in names if wanted in (name.casefold(), base_name(name).casefold())]
-    whole = whole_models(names)
-    return [next((parts for parts in whole if name in parts), (name,)) for name in found]
+    """Named outright: also what is no chat model, and what is split into parts meanwhile."""
+    whole_name = choice.casefold()
+    patterns = (whole_name, whole_name.removesuffix(".gguf") + "-?????-of-?????.gguf")
+    found = [
+        name
+        for name in names
+        for each in (name.casefold(), base_name(name).casefold())
+        if any(fnmatchcase(each, pattern) for pattern in patterns)
+    ]
+    whole = {name: parts for parts in whole_models(names) for name in parts}
+    return list(dict.fromkeys(whole.get(name, (name,)) for name in found))
 
 
 def _by_quant(models: list[tuple[str, ...]], choice: str) -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ a 20 GB file would start again from nothing.
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from specchat.hub.library import Patience, headers
 from specchat.hub.listing import RemoteFile
 from specchat.hub.naming import base_name
 from specchat.hub.progress import Listener, Meter
+from specchat.hub.pulled import remember
 from specchat.hub.trouble import disk_trouble, hub_trouble
 from specchat.hub.wording import size_text
 
@@ -59,10 +60,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def download(
-    files: Sequence[RemoteFile],
-    cache: Path,
-    listener: Listener,
-    arrived: Callable[[RemoteFile, Path], None],
+    files: Sequence[RemoteFile], cache: Path, listener: Listener, wanted: str
 ) -> list[Path]:
     """Bring all files, one after the other, and return their paths.
 
@@ -70,28 +68,23 @@ def download(
     and the next call asks only for the rest.
 
     Args:
-        arrived: called for each file that was not here already.
+        wanted: what the person asked for, for the record of what is ours.
 
     Raises:
         SpecchatError: why a file cannot be had.
     """
     check_room(files, cache)
     meter = Meter(files, listener)
-    paths = []
-    for file in files:
-        place = CachePlace(cache, file)
-        if _bring(place, meter):
-            arrived(file, place.pointer)
-        paths.append(place.pointer)
-    return paths
+    places = [CachePlace(cache, file) for file in files]
+    for place in places:
+        _bring(place, meter, wanted)
+    return [place.pointer for place in places]
 
 
-def _bring(place: CachePlace, meter: Meter) -> bool:
-    """Whether the file had to be downloaded."""
+def _bring(place: CachePlace, meter: Meter, wanted: str) -> None:
     from huggingface_hub.errors import OfflineModeIsEnabled
 
     meter.begin(place.file)
-    came = False
     name = base_name(place.file.name)
     tried = f"Tried to download {name} from {place.file.repo}."
     try:
@@ -100,7 +93,8 @@ def _bring(place: CachePlace, meter: Meter) -> bool:
                 place,
                 lambda: meter.notice(f"Another program is downloading {name}; waiting for it."),
             ):
-                came = not place.is_here() and _fill(place, meter, tried)
+                if not place.is_here():
+                    _fill(place, meter, tried, wanted)
     except SpecchatError:
         raise
     except (httpx2.HTTPError, OfflineModeIsEnabled) as error:
@@ -108,13 +102,13 @@ def _bring(place: CachePlace, meter: Meter) -> bool:
     except OSError as error:
         raise disk_trouble(error, tried, place.folder) from error
     meter.complete()
-    return came
 
 
-def _fill(place: CachePlace, meter: Meter, tried: str) -> bool:
-    """Put the bytes and the name in place; whether anything had to be downloaded."""
-    came = not has_size(place.blob, place.file.size_bytes)
-    if came:
+def _fill(place: CachePlace, meter: Meter, tried: str, wanted: str) -> None:
+    """Put the bytes and the name in place."""
+    missing = not has_size(place.blob, place.file.size_bytes)
+    if missing:
+        remember(place, wanted, complete=False)
         place.partial.parent.mkdir(parents=True, exist_ok=True)
         try:
             _Transfer(place, meter, tried).run()
@@ -123,7 +117,8 @@ def _fill(place: CachePlace, meter: Meter, tried: str) -> bool:
             raise
         place.partial.replace(place.blob)
     place.link()
-    return came
+    if missing:
+        remember(place, wanted, complete=True)
 
 
 class _Transfer:
@@ -165,8 +160,7 @@ class _Transfer:
         self._meter.goes_on()
 
     def _ask_for_rest(self, out: IO[bytes]) -> None:
-        from huggingface_hub import constants, hf_hub_url
-        from huggingface_hub.utils import get_session, hf_raise_for_status
+        from huggingface_hub import constants, get_session, hf_hub_url, hf_raise_for_status
 
         asked = headers() | {"Accept-Encoding": "identity"}
         if self._offset:
