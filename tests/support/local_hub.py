@@ -33,6 +33,8 @@ class Faults:
     """The same of the API."""
     cut_after: list[int] = field(default_factory=list)
     """Bytes of an answer after which the connection is closed."""
+    refuse_after_cut: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    """Answers of the storage from the first cut on."""
     stop_at: int | None = None
     """Bytes of an answer after which it waits until `go_on` is set."""
     ignore_range: bool = False
@@ -78,13 +80,17 @@ class LocalHub:
         self.go_on = threading.Event()
         self.stopped_at_mark = threading.Event()
         self.token = "hf_good"
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _handler_for(self))
 
     @property
     def address(self) -> str:
         """Such as `http://127.0.0.1:40123`."""
         return f"http://127.0.0.1:{self._server.server_port}"
+
+    @property
+    def storage_address(self) -> str:
+        """Another host by its name, as the Hub's storage is."""
+        return self.address.replace("127.0.0.1", "localhost")
 
     def asked_of_storage(self) -> list[Asked]:
         """The requests for bytes."""
@@ -115,6 +121,13 @@ def _handler_for(hub: LocalHub) -> type[BaseHTTPRequestHandler]:
 
     Handler.hub = hub
     return Handler
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that leaves in mid-answer is what some tests are about."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -232,7 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("X-Linked-Etag", f'"{checksum}"')
         self.send_header("X-Linked-Size", str(len(data)))
         self.send_header("ETag", '"0123"')
-        self.send_header("Location", f"{self.hub.address}/cdn/{checksum}")
+        self.send_header("Location", f"{self.hub.storage_address}/cdn/{checksum}")
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -283,3 +296,5 @@ class _Handler(BaseHTTPRequestHandler):
                 time.sleep(len(piece) / faults.rate)
         if cut < len(data):
             self.close_connection = True
+            faults.refuse += faults.refuse_after_cut
+            faults.refuse_after_cut = []

