@@ -163,6 +163,14 @@ class DiskFull(SpecchatError):
     exit_code = 1
 
 
+class CannotWrite(SpecchatError):
+    """A folder in which a file has to be made may not be written to."""
+
+    kind = "cannot_write"
+    title = "That folder cannot be written to"
+    exit_code = 1
+
+
 class NotOurs(SpecchatError):
     """Specchat deletes only what it downloaded itself."""
 

@@ -1,6 +1,7 @@
 """A server on this machine that speaks the Hub's endpoints, as huggingface-hub 2.4 asks them.
 
     GET  /api/models/OWNER/NAME[/revision/REV][?blobs=true]     what a repository has
+    GET  /api/models/OWNER/NAME/auth-check                      whether a gated one is for us
     HEAD, GET  /OWNER/NAME/resolve/REV/FILE                     redirect to the storage for LFS
     GET  /cdn/SHA256                                            the storage, with ranges
 
@@ -160,6 +161,9 @@ class _Handler(BaseHTTPRequestHandler):
         parts = path.strip("/").split("/")
         if parts[0] == "cdn":
             self._storage(parts[1])
+        elif parts[:2] == ["api", "models"] and parts[4:] == ["auth-check"]:
+            if self._repository("/".join(parts[2:4]), for_bytes=True) is not None:
+                self._answer({})
         elif parts[:2] == ["api", "models"]:
             self._api("/".join(parts[2:4]))
         elif len(parts) > 4 and parts[2] == "resolve":
@@ -212,7 +216,7 @@ class _Handler(BaseHTTPRequestHandler):
             if file.endswith(".gguf"):
                 sibling["lfs"] = {"sha256": sha256(data), "size": size, "pointerSize": 134}
             siblings.append(sibling)
-        body = json.dumps(
+        self._answer(
             {
                 "_id": "1",
                 "id": name,
@@ -224,7 +228,10 @@ class _Handler(BaseHTTPRequestHandler):
                 "cardData": {"license": repository.licence},
                 "siblings": siblings,
             }
-        ).encode()
+        )
+
+    def _answer(self, value: dict[str, Any]) -> None:
+        body = json.dumps(value).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))

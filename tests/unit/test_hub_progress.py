@@ -125,7 +125,7 @@ def test_the_line_of_one_file_shows_its_own_share() -> None:
 
 
 def test_what_is_kept_is_said_to_be_checked() -> None:
-    assert "checking what was kept" in progress_line(replace(HALF, stage="checking", files=1))
+    assert "checking its bytes" in progress_line(replace(HALF, stage="checking", files=1))
 
 
 def test_outside_a_terminal_there_is_a_line_every_ten_per_cent() -> None:

@@ -198,7 +198,7 @@ def test_a_disk_with_nothing_on_it_says_where_it_looked(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "none"))
 
-    assert "SPECCHAT_MODELS names more folders." in " ".join(report_lines(models_report()))
+    assert "set SPECCHAT_MODELS" in " ".join(report_lines(models_report()))
 
 
 def test_an_interrupted_download_is_listed_with_how_to_go_on(hub: LocalHub, person: Person) -> None:

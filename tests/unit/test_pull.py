@@ -2,12 +2,21 @@
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
+import httpx2
 import pytest
 from huggingface_hub import scan_cache_dir, try_to_load_from_cache
+from hypothesis import given
+from hypothesis import strategies as some
 
+from specchat.hub.library import asked_wait_s
+from specchat.pairing.catalog import CatalogPair, read_catalog
+from support.command_line import SPECCHAT, next_piece, terminal
 from support.engine_process import wait_until
 from support.hub_person import DEADLINE_S, Person
 from support.local_hub import LocalHub, LocalRepository, sha256
@@ -283,6 +292,7 @@ def test_a_gated_model_refuses_a_token_without_access(hub: LocalHub, person: Per
 
     assert done.returncode == 1
     assert f"Accept them at {hub.address}/{REPO}" in done.stderr
+    assert not [asked for asked in hub.requests if "/resolve/" in asked.path]
 
 
 def test_a_gated_model_is_pulled_with_a_token_that_may(hub: LocalHub, person: Person) -> None:
@@ -291,7 +301,7 @@ def test_a_gated_model_is_pulled_with_a_token_that_may(hub: LocalHub, person: Pe
     done = person.with_(HF_TOKEN=hub.token).run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 0, done.stderr
-    assert "gated" in done.stderr
+    assert "gated: you have accepted its owner's conditions" in done.stderr
 
 
 def test_a_token_does_not_follow_a_redirect_to_another_host(hub: LocalHub, person: Person) -> None:
@@ -356,7 +366,7 @@ def test_a_hub_that_nobody_answers_for_is_a_sentence(person: Person) -> None:
     done = person.with_(HF_ENDPOINT="http://127.0.0.1:9").run("pull", f"{REPO}:Q4_K_M", "--yes")
 
     assert done.returncode == 1
-    assert "127.0.0.1 does not answer" in done.stderr
+    assert "http://127.0.0.1:9 does not answer" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -395,3 +405,144 @@ def test_a_name_that_means_nothing_is_bad_input(person: Person, name: str) -> No
 
     assert done.returncode == 2
     assert "Tried to" in done.stderr
+
+
+def test_a_setting_of_the_library_that_makes_no_sense_is_a_sentence(person: Person) -> None:
+    done = person.with_(HF_HUB_ETAG_TIMEOUT="soon").run("pull", REPO, "--yes")
+
+    assert done.returncode == 2
+    assert "One of the variables HF_... makes no sense" in done.stderr
+
+
+def test_a_full_disk_is_a_sentence(hub: LocalHub, person: Person) -> None:
+    """The kernel's own full device stands where the bytes would go."""
+    folder = person.cache / "models--maker--Tiny-GGUF" / "blobs"
+    folder.mkdir(parents=True)
+    (folder / f"{sha256(Q4)}.incomplete").symlink_to("/dev/full")
+
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
+
+    assert done.returncode == 1
+    assert "is full." in done.stderr
+    assert "set HF_HOME to a folder on another disk" in done.stderr
+
+
+def test_a_cache_that_cannot_be_made_is_a_sentence(hub: LocalHub, person: Person) -> None:
+    person.cache.parent.mkdir(parents=True)
+    person.cache.write_text("no folder")
+
+    done = person.run("pull", f"{REPO}:Q4_K_M", "--yes")
+
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+
+
+def pair_of_type(*types: str) -> CatalogPair:
+    """A pair of the catalog with a drafter of its own file."""
+    return next(
+        pair
+        for pair in read_catalog().pairs.values()
+        if pair.draft.type in types and pair.draft.repo and "*" not in pair.target.file
+    )
+
+
+def serve_pair(hub: LocalHub, pair: CatalogPair) -> None:
+    """Its repositories, with small files."""
+    assert pair.target.repo is not None
+    assert pair.draft.repo is not None
+    assert pair.draft.file is not None
+    hub.repositories[pair.target.repo] = LocalRepository({pair.target.file: b"target" * 9})
+    draft = hub.repositories.setdefault(pair.draft.repo, LocalRepository({}))
+    draft.files[pair.draft.file] = b"draft" * 9
+
+
+def test_a_pair_brings_its_target_and_its_draft(hub: LocalHub, person: Person) -> None:
+    pair = pair_of_type("model")
+    serve_pair(hub, pair)
+
+    done = person.run("pull", pair.name, "--yes")
+
+    assert done.returncode == 0, done.stderr
+    names = [Path(line).name for line in done.stdout.splitlines()]
+    assert names == [pair.target.file, pair.draft.file]
+
+
+def test_a_drafter_that_cannot_run_yet_is_not_downloaded(hub: LocalHub, person: Person) -> None:
+    pair = pair_of_type("mtp", "eagle3", "dflash", "dspark")
+    serve_pair(hub, pair)
+
+    done = person.run("pull", pair.name, "--yes")
+
+    assert [Path(line).name for line in done.stdout.splitlines()] == [pair.target.file]
+    assert f"cannot run its {pair.draft.type} drafter yet" in done.stderr
+
+
+@pytest.mark.parametrize(("answer", "pulled"), [(b"n\n", False), (b"\n", True)])
+def test_on_a_terminal_it_asks(hub: LocalHub, person: Person, answer: bytes, pulled: bool) -> None:
+    shown = b""
+    with terminal() as (ours, theirs):
+        with subprocess.Popen(
+            [*SPECCHAT, "pull", f"{REPO}:Q4_K_M"],
+            env=person.environment,
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+        ) as process:
+            while b"Download? [Y/n]" not in shown:
+                shown += next_piece(ours)
+            os.write(ours, answer)
+            stdout, _ = process.communicate(timeout=DEADLINE_S)
+        shown += next_piece(ours)
+
+    assert process.returncode == 0
+    assert bool(stdout) == pulled
+    assert bool(hub.asked_of_storage()) == pulled
+    assert (b"Nothing was downloaded." in shown) == (not pulled)
+    assert (b"\rtiny-Q4_K_M " in shown) == pulled
+
+
+@pytest.mark.parametrize("moment", ["asking", "listing"])
+def test_ctrl_c_before_the_download_ends_quietly(
+    hub: LocalHub, person: Person, moment: str
+) -> None:
+    hub.faults.refuse_api = [(429, {"Retry-After": "60"})] if moment == "listing" else []
+    shown = b""
+    with terminal() as (ours, theirs):
+        with subprocess.Popen(
+            [*SPECCHAT, "pull", f"{REPO}:Q4_K_M"],
+            env=person.environment,
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+        ) as process:
+            while b"[Y/n]" not in shown and b"as it asks" not in shown:
+                shown += next_piece(ours)
+            process.send_signal(signal.SIGINT)
+            process.wait(DEADLINE_S)
+        shown += next_piece(ours)
+
+    assert process.returncode == 130
+    assert b"Traceback" not in shown
+
+
+@given(
+    some.dictionaries(
+        some.sampled_from(["Retry-After", "RateLimit"]),
+        some.text(some.characters(min_codepoint=32, max_codepoint=126))
+        | some.integers().map(str)
+        | some.just("Wed, 21 Oct 2015 07:28:00 GMT"),
+    )
+)
+def test_whatever_wait_is_asked_for_is_seconds_or_nothing(asked: dict[str, str]) -> None:
+    seconds = asked_wait_s(httpx2.Headers(asked))
+
+    assert seconds is None or 0 <= seconds <= 1e9
+
+
+def test_a_wait_may_be_stated_as_a_date() -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+
+    seconds = asked_wait_s(httpx2.Headers({"Retry-After": soon}))
+
+    assert seconds is not None
+    assert 25 < seconds <= 30

@@ -38,6 +38,12 @@ class DownloadLine:
         self.close()
         print(sentence, file=self._out, flush=True)
 
+    def wipe(self) -> None:
+        """Take the changing line away."""
+        if self._open:
+            print("\r\x1b[K", end="", file=self._out, flush=True)
+        self._open = False
+
     def close(self) -> None:
         """End the changing line; what it shows stays."""
         if self._open:
@@ -54,8 +60,7 @@ def progress_line(progress: Progress) -> str:
     number = f"{progress.number}/{progress.files} " if progress.files > 1 else ""
     parts = [f"{number}{name} {_amount(progress)}"]
     if progress.stage == "checking":
-        parts.append("checking what was kept")
-        return ", ".join(parts)[:WIDTH]
+        return f"{parts[0]}, checking its bytes"[:WIDTH]
     percent = 100 * progress.total_done_bytes // max(progress.total_bytes, 1)
     parts.append(f"total {percent} %" if progress.files > 1 else f"{percent} %")
     if progress.bytes_per_second is not None:

@@ -15,7 +15,7 @@ from specchat.hub.inventory import FoundModel, Inventory, take_inventory
 from specchat.hub.library import cache_folder
 from specchat.hub.made_pairs import MadePair, made_pairs
 from specchat.hub.pulled import Pulled, pulled_files
-from specchat.hub.removal import bytes_of, delete, is_called, ours, refuse
+from specchat.hub.removal import bytes_of, delete, how_to_delete, is_called, ours, refuse
 from specchat.hub.shelves import OWN_FOLDERS, OWNER_TITLES, Owner, shelves
 from specchat.hub.verify import verify_models
 from specchat.hub.wording import size_text
@@ -108,8 +108,8 @@ def report_lines(report: ModelsReport) -> list[str]:
         *(line for note in report.notes for line in _wrapped(note)),
     ]
     places = ", ".join(dict.fromkeys(OWNER_TITLES[folder.owner] for folder in report.folders))
-    looked = f"Looked at: {places}." if places else "No other program's models are here."
-    return [*lines, *_wrapped(f"{looked} {OWN_FOLDERS} names more folders.")]
+    looked = f"Looked at: {places}." if places else "No other program keeps models here."
+    return [*lines, *_wrapped(f"{looked} To add folders, set {OWN_FOLDERS}, written as PATH is.")]
 
 
 def _model_lines(model: FoundModel) -> list[str]:
@@ -171,7 +171,7 @@ def verify(name: str | None) -> int:
     damaged = False
     try:
         for result in verify_models(models, line):
-            line.close()
+            line.wipe()
             word = {"whole": "whole", "damaged": "DAMAGED", "unknown": "not known"}[result.outcome]
             print(f"{word:<10}{result.model.name}")
             if result.outcome == "damaged":
@@ -187,7 +187,7 @@ def verify(name: str | None) -> int:
 def _repair(model: FoundModel) -> str:
     if model.pulled:
         return f"Run: specchat models rm {model.name}, then: specchat pull {model.name}"
-    return f"Delete it with {OWNER_TITLES[model.owner]} and download it again."
+    return f"{how_to_delete(model)} Then get it anew."
 
 
 def remove(name: str, *, yes: bool) -> int:

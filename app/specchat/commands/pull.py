@@ -51,10 +51,9 @@ def plan_lines(plan: DownloadPlan) -> list[str]:
     width = max(len(file.name) for file in plan.files)
     lines = []
     for repository in plan.repositories:
-        terms = [f"licence {repository.licence or 'not stated'}"]
+        lines.append(f"{repository.repo} (licence {repository.licence or 'not stated'})")
         if repository.gated:
-            terms.append("gated: you have accepted its owner's conditions, or will be refused")
-        lines.append(f"{repository.repo} ({', '.join(terms)})")
+            lines.append("  gated: you have accepted its owner's conditions")
         lines += [
             f"  {file.name:<{width}}  {size_text(file.size_bytes):>8}"
             + ("  here already" if plan.is_here(file) else "")
@@ -67,7 +66,7 @@ def plan_lines(plan: DownloadPlan) -> list[str]:
     amount = f"{size_text(plan.missing_bytes)} to download"
     if kept:
         amount += f" ({size_text(kept)} of {size_text(plan.total_bytes)} are here)"
-    return [*lines, f"{amount}, {size_text(plan.free_bytes)} free in {plan.cache}"]
+    return [*lines, f"{amount}", f"{size_text(plan.free_bytes)} free in {plan.cache}"]
 
 
 def _agreed(plan: DownloadPlan) -> bool:
@@ -77,7 +76,11 @@ def _agreed(plan: DownloadPlan) -> bool:
             "There is no terminal to ask on.",
             f"Add --yes: specchat pull {plan.wanted} --yes",
         )
-    return click.confirm("Download?", default=True, err=True)
+    try:
+        return click.confirm("Download?", default=True, err=True)
+    except click.Abort:
+        _say("")  # the question's line is still open
+        raise KeyboardInterrupt from None
 
 
 def _say(*lines: str) -> None:

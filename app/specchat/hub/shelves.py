@@ -24,8 +24,8 @@ OWNER_TITLES: dict[Owner, str] = {
     "llama_cpp": "llama.cpp",
     "ollama": "Ollama",
     "jan": "Jan",
-    "folder": "your folder",
-    "built_in": "installed package",
+    "folder": "Your folders",
+    "built_in": "Installed package",
 }
 OWN_FOLDERS = "SPECCHAT_MODELS"
 """Folders of the person's, separated as in PATH."""

@@ -84,17 +84,18 @@ def download(
 def _bring(place: CachePlace, meter: Meter, wanted: str) -> None:
     from huggingface_hub.errors import OfflineModeIsEnabled
 
+    if place.is_here():
+        return
     meter.begin(place.file)
     name = base_name(place.file.name)
     tried = f"Tried to download {name} from {place.file.repo}."
     try:
-        if not place.is_here():
-            with sole_download(
-                place,
-                lambda: meter.notice(f"Another program is downloading {name}; waiting for it."),
-            ):
-                if not place.is_here():
-                    _fill(place, meter, tried, wanted)
+        with sole_download(
+            place,
+            lambda: meter.notice(f"Another program is downloading {name}; waiting for it."),
+        ):
+            if not place.is_here():
+                _fill(place, meter, tried, wanted)
     except SpecchatError:
         raise
     except (httpx2.HTTPError, OfflineModeIsEnabled) as error:

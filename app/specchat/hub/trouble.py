@@ -2,16 +2,15 @@
 
 import errno
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx2
 
 from specchat.errors import (
     AccessNeeded,
+    CannotWrite,
     DiskFull,
     HubRefused,
     HubUnreachable,
-    ModelNotFound,
     NotOnHub,
     SpecchatError,
 )
@@ -82,10 +81,10 @@ def disk_trouble(error: OSError, tried: str, folder: Path) -> SpecchatError:
             "(FAT32 ends at 4 GB; see also `ulimit -f`).",
             "Set HF_HOME to a folder on another disk and run the same command again.",
         )
-    return ModelNotFound(
+    return CannotWrite(
         tried,
-        f"{folder} cannot be written: {error.strerror or error}.",
-        "Set HF_HOME to a folder that you may write to.",
+        f"{error.filename or folder} cannot be written: {error.strerror or error}.",
+        "Mend the folder's permissions, or set HF_HOME to one that you may write to.",
     )
 
 
@@ -125,16 +124,15 @@ def _answered(response: httpx2.Response, tried: str, page: str) -> SpecchatError
 
 
 def _silent(error: Exception, tried: str) -> SpecchatError:
-    host = urlsplit(endpoint()).hostname
     if isinstance(error, httpx2.TransportError):
         return HubUnreachable(
             tried,
-            f"{host} does not answer: {error or type(error).__name__}.".replace("..", "."),
+            f"{endpoint()} does not answer: {error or type(error).__name__}.".replace("..", "."),
             "Check the network; behind a proxy set HTTPS_PROXY. What came is kept: "
             "run the same command again and it goes on.",
         )
     return HubRefused(
         tried,
-        f"{host} gave an answer that makes no sense: {error}.",
+        f"{endpoint()} gave an answer that makes no sense: {error}.",
         "Check HF_ENDPOINT and the proxy settings.",
     )

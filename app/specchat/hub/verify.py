@@ -44,8 +44,7 @@ def verify_models(models: Iterable[FoundModel], listener: Listener) -> Iterator[
 def _verify(model: FoundModel, files: list[RemoteFile], listener: Listener) -> Verified:
     meter = Meter(files, listener)
     for part, file in zip(model.parts, files, strict=True):
-        meter.begin(file)
-        meter.restart("checking")
+        meter.begin(file, "checking")
         size = Path(part).stat().st_size
         if size != file.size_bytes:
             return Verified(model, "damaged", f"It has {size:,} bytes, not {file.size_bytes:,}.")
