@@ -1,5 +1,6 @@
 """A small Hub on loopback: resolve with a redirect to storage, ranges, etags, refusals."""
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -118,7 +119,8 @@ def handler_of(state: RangeServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if self.command == "GET":
-                self.wfile.write(body)
+                with contextlib.suppress(ConnectionError):  # who has read enough hangs up
+                    self.wfile.write(body)
                 state.sent_bytes += len(body)
 
     return Handler

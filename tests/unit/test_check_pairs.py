@@ -134,7 +134,7 @@ def test_qwen25_drafts_for_qwen3_here_though_llama_cpp_refuses(qwen: dict[str, G
     assert verdict.usable
     assert verdict.sentence == "Qwen2.5-0.5B.gguf can draft for Qwen3-8B.gguf."
     assert finding(verdict, "vocabulary") == (
-        "Both have 151,936 tokens (byte-level BPE); 4 ids stand for a token on one side only."
+        "Both have 151,936 tokens (byte-level BPE); for 4 ids only one side has a token."
     )
     assert finding(verdict, "llama.cpp") == (
         "Its own rule refuses them. Token 151,665 is '<tool_response>' for the target and "

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from specchat.pairing.compatibility import (
     MAX_SIZE_DIFFERENCE,
     VocabularyFacts,
+    compare,
     vocabulary_difference,
 )
 
@@ -105,3 +106,66 @@ def test_compatibility_is_mutual(one: int, other: int) -> None:
     back = vocabulary_difference(with_size(other), with_size(one))
 
     assert (forth is None) == (back is None)
+
+
+@pytest.mark.parametrize("index", [5, 150, 299])
+def test_a_hole_on_either_side_is_no_difference_here_but_one_to_llama_cpp(index: int) -> None:
+    holey = with_texts((index, b"[PAD%d]" % index))
+
+    for one, other in ((TARGET, holey), (holey, TARGET)):
+        comparison = compare(one, other)
+        assert (comparison.ours, comparison.n_holes) == (None, 1)
+        assert comparison.llama_cpp is not None
+        assert f"Token {index} is" in comparison.llama_cpp.sentence
+
+
+def test_a_text_that_looks_like_the_hole_of_another_id_is_a_token() -> None:
+    assert vocabulary_difference(TARGET, with_texts((7, b"[PAD8]"))) is not None
+    assert vocabulary_difference(TARGET, with_texts((7, b"[PAD7] "))) is not None
+
+
+def test_a_real_difference_beside_holes_is_the_one_that_is_named() -> None:
+    comparison = compare(TARGET, with_texts((10, b"[PAD10]"), (20, b"other"), (30, b"more")))
+
+    assert comparison.ours is not None
+    assert comparison.ours.sentence == (
+        "Token 20 is 'token 20' for the target and 'other' for the draft. 2 tokens differ."
+    )
+    assert comparison.llama_cpp is not None
+    assert comparison.llama_cpp.sentence == (
+        "Token 10 is 'token 10' for the target and '[PAD10]' for the draft. 3 tokens differ."
+    )
+
+
+def test_more_rows_than_128_do_no_harm_if_all_of_them_are_holes() -> None:
+    holes = [b"[PAD%d]" % index for index in range(300, 600)]
+    longer = replace(TARGET, texts=[*TARGET.texts, *holes])
+    with_one_token = replace(TARGET, texts=[*TARGET.texts, *holes[:-1], b"a token"])
+
+    assert vocabulary_difference(TARGET, longer) is None
+    assert vocabulary_difference(longer, TARGET) is None
+    assert compare(TARGET, longer).llama_cpp is not None
+    assert vocabulary_difference(TARGET, with_one_token) is not None
+
+
+TOKENS = st.one_of(st.just("hole"), st.sampled_from([b"a", b"b"]))
+
+
+def vocabulary(drawn: list[str | bytes]) -> VocabularyFacts:
+    texts = [
+        token if isinstance(token, bytes) else b"[PAD%d]" % index
+        for index, token in enumerate(drawn)
+    ]
+    return replace(TARGET, texts=texts)
+
+
+@given(st.lists(TOKENS, max_size=20), st.lists(TOKENS, max_size=20))
+def test_what_llama_cpp_takes_we_take_and_both_are_mutual(
+    one: list[str | bytes], other: list[str | bytes]
+) -> None:
+    forth = compare(vocabulary(one), vocabulary(other))
+    back = compare(vocabulary(other), vocabulary(one))
+
+    assert (forth.ours is None) == (back.ours is None)
+    assert (forth.llama_cpp is None) == (back.llama_cpp is None)
+    assert forth.ours is None or forth.llama_cpp is not None

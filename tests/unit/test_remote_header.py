@@ -132,8 +132,9 @@ def test_the_parts_of_a_split_model_are_fetched_one_by_one(
     assert [tensor.name for tensor in model.tensors] == [name for name, _ in shapes]
 
 
-def test_a_missing_repository_is_named(hub: RangeServer) -> None:
-    error = refusal("nobody/nothing:model.gguf")
+@pytest.mark.parametrize("repository", ["nobody/nothing", "no--body/is..called", "-/-"])
+def test_a_missing_repository_is_named(hub: RangeServer, repository: str) -> None:
+    error = refusal(f"{repository}:model.gguf")
 
     assert error.happened == "There is no such repository, or it is private."
     assert error.next_step == (

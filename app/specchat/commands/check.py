@@ -1,4 +1,4 @@
-"""`specchat check`: whether a draft can draft for a target, before anything is loaded."""
+"""`specchat check`: whether one file can draft for another, before anything is loaded."""
 
 import textwrap
 from pathlib import Path
@@ -110,7 +110,7 @@ def _file_line(file: GgufFile) -> str:
 def size_text(n_bytes: int) -> str:
     """Bytes in the unit that reads best, as a file manager shows them."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= size:
+        if n_bytes >= 0.9995 * size:  # three digits of the unit below would round up to 1000
             return f"{n_bytes / size:.3g} {unit}"
     return f"{n_bytes} bytes"
 

@@ -28,7 +28,8 @@ def read_remote(address: str) -> GgufFile:
     from huggingface_hub import try_to_load_from_cache
 
     repo, file = _split(address)
-    here = try_to_load_from_cache(repo, file)
+    with _in_words(address):
+        here = try_to_load_from_cache(repo, file)
     return read_gguf(here) if isinstance(here, str) else read_parts(address, remote_file)
 
 
@@ -121,7 +122,7 @@ def _in_words(name: str) -> Iterator[None]:
             "Its repository is open only to those who have accepted its terms.",
             f"Accept them at {page}, then run: hf auth login",
         ) from error
-    except hub.RepositoryNotFoundError as error:
+    except (hub.RepositoryNotFoundError, hub.HFValidationError) as error:
         raise _problem(
             name,
             "There is no such repository, or it is private.",

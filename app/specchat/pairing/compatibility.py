@@ -28,62 +28,87 @@ class VocabularyFacts:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first reason why a draft's tokens mean something else to the target."""
+    """Why a draft's tokens mean something else to the target."""
 
     topic: Topic
     sentence: str
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """What two vocabularies have against each other, by our rule and by llama.cpp's.
+
+    llama.cpp's is `common_speculative_are_compatible`. Ours is the same, but a hole on either side
+    is no difference. A hole is an id that stands for nothing: `[PAD7]` at id 7, where the matrix
+    has more rows than the tokenizer has tokens. No text has it, and the target refuses it as a
+    guess.
+    """
+
+    ours: Difference | None
+    llama_cpp: Difference | None
+    n_holes: int = 0
+    """Ids that both have, and that stand for a token on one side only."""
+
+
 def vocabulary_difference(target: VocabularyFacts, draft: VocabularyFacts) -> str | None:
     """Why the draft's tokens mean something else to the target, or None if they mean the same."""
-    difference = first_difference(target, draft)
+    difference = compare(target, draft).ours
     return difference.sentence if difference is not None else None
 
 
-def first_difference(target: VocabularyFacts, draft: VocabularyFacts) -> Difference | None:
-    """Our rule: llama.cpp's, but a hole on either side is no difference.
-
-    A hole is an id that stands for nothing: `[PAD7]` at id 7, where the matrix has more rows than
-    the tokenizer has tokens. Nobody writes it, and a guess of it is refused by the target.
-    """
-    return _difference(target, draft, holes_count=False)
-
-
-def llama_cpp_difference(target: VocabularyFacts, draft: VocabularyFacts) -> Difference | None:
-    """What llama.cpp itself objects to (`common_speculative_are_compatible`)."""
-    return _difference(target, draft, holes_count=True)
-
-
-def differing_tokens(
-    target: VocabularyFacts, draft: VocabularyFacts, *, holes_count: bool
-) -> list[int]:
-    """Ids of the part that both have, from `FIRST_COMPARED` on, whose texts differ."""
-    if target.texts == draft.texts:
-        return []
-    pairs = zip(target.texts, draft.texts, strict=False)
-    return [
+def compare(target: VocabularyFacts, draft: VocabularyFacts) -> Comparison:
+    """The first difference by either rule; the texts are gone through once."""
+    found = _added_otherwise(target, draft)
+    size = _size_difference(target.texts, draft.texts)
+    if found is not None or (size is not None and not _ends_in_holes(target.texts, draft.texts)):
+        return Comparison(found or size, found or size)
+    differing = _differing(target.texts, draft.texts)
+    real = [
         index
-        for index, (one, other) in enumerate(pairs)
-        if one != other
-        and index >= FIRST_COMPARED
-        and (holes_count or not (_is_hole(index, one) or _is_hole(index, other)))
+        for index in differing
+        if not (_is_hole(index, target.texts[index]) or _is_hole(index, draft.texts[index]))
     ]
+    return Comparison(
+        ours=_text_difference(target, draft, real),
+        llama_cpp=size or _text_difference(target, draft, differing),
+        n_holes=len(differing) - len(real),
+    )
 
 
-def _difference(
-    target: VocabularyFacts, draft: VocabularyFacts, *, holes_count: bool
-) -> Difference | None:
+def _added_otherwise(target: VocabularyFacts, draft: VocabularyFacts) -> Difference | None:
     if target.kind != draft.kind:
         return Difference("tokenizer", "It uses another kind of tokenizer than the target.")
     if target.adds_bos != draft.adds_bos or (target.adds_bos and target.bos != draft.bos):
         return Difference("begin", "It begins a text with another token than the target.")
     if target.adds_eos != draft.adds_eos or (target.adds_eos and target.eos != draft.eos):
         return Difference("end", "It ends a text with another token than the target.")
-    sizes = len(target.texts), len(draft.texts)
-    if _sizes_differ(target.texts, draft.texts, holes_count=holes_count):
-        words = f"Its vocabulary has {sizes[1]:,} tokens, the target's has {sizes[0]:,}."
-        return Difference("size", words)
-    differing = differing_tokens(target, draft, holes_count=holes_count)
+    return None
+
+
+def _size_difference(target: Sequence[bytes], draft: Sequence[bytes]) -> Difference | None:
+    if abs(len(target) - len(draft)) <= MAX_SIZE_DIFFERENCE:
+        return None
+    words = f"Its vocabulary has {len(draft):,} tokens, the target's has {len(target):,}."
+    return Difference("size", words)
+
+
+def _ends_in_holes(one: Sequence[bytes], other: Sequence[bytes]) -> bool:
+    """Whether all that only one of them has stands for nothing."""
+    longer, shared = max(one, other, key=len), min(len(one), len(other))
+    return all(_is_hole(index, longer[index]) for index in range(shared, len(longer)))
+
+
+def _differing(one: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
+    """Compared ids that both have and whose texts differ."""
+    if one == other:
+        return []
+    pairs = enumerate(zip(one, other, strict=False))
+    return [index for index, (left, right) in pairs if left != right and index >= FIRST_COMPARED]
+
+
+def _text_difference(
+    target: VocabularyFacts, draft: VocabularyFacts, differing: Sequence[int]
+) -> Difference | None:
     if not differing:
         return None
     index = differing[0]
@@ -97,16 +122,6 @@ def _difference(
 def shown_text(text: bytes) -> str:
     """A token's text in quotes, without escape codes and not endless."""
     return repr(text[:SHOWN_LETTERS].decode(errors="replace"))
-
-
-def _sizes_differ(target: Sequence[bytes], draft: Sequence[bytes], *, holes_count: bool) -> bool:
-    shared = min(len(target), len(draft))
-    longer = target if len(target) > shared else draft
-    if len(longer) - shared <= MAX_SIZE_DIFFERENCE:
-        return False
-    return holes_count or not all(
-        _is_hole(index, longer[index]) for index in range(shared, len(longer))
-    )
 
 
 def _is_hole(index: int, text: bytes) -> bool:

@@ -4,13 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from specchat.pairing.compatibility import (
-    VocabularyFacts,
-    differing_tokens,
-    first_difference,
-    llama_cpp_difference,
-    shown_text,
-)
+from specchat.pairing.compatibility import Comparison, VocabularyFacts, shown_text
 from specchat.pairing.drafter_type import (
     DRAFTER_NAMES,
     KEEPS_SNAPSHOTS,
@@ -28,7 +22,6 @@ from specchat.pairing.vocabulary import (
     NO_TOKEN,
     SPECIAL_TOKENS,
     special_tokens,
-    vocabulary_of,
 )
 
 Topic = Literal[
@@ -63,19 +56,23 @@ def findings_of_target(target: GgufFile) -> tuple[Finding, ...]:
     return (_heads(target), _target_memory(target), _own_context(target), _own_template(target))
 
 
-def findings_of_pair(target: GgufFile, draft: GgufFile) -> tuple[Finding, ...]:
+def findings_of_pair(
+    target: GgufFile,
+    draft: GgufFile,
+    vocabularies: tuple[VocabularyFacts, VocabularyFacts],
+    comparison: Comparison,
+) -> tuple[Finding, ...]:
     """What matters of two models of which one drafts for the other."""
-    vocabularies = vocabulary_of(target), vocabulary_of(draft)
     comparable = vocabularies[0].kind == vocabularies[1].kind
     return (
         _drafter(target, draft),
-        _vocabulary(*vocabularies),
+        _vocabulary(*vocabularies, comparison),
         *((_begin_and_end(*vocabularies), _special_tokens(target, draft)) if comparable else ()),
         _chat_template(target, draft),
         _context(target, draft),
         _size(target, draft),
         _memory(target, draft),
-        _llama_cpp(*vocabularies),
+        _llama_cpp(comparison),
     )
 
 
@@ -109,21 +106,22 @@ def _drafter(target: GgufFile, draft: GgufFile) -> Finding:
     return Finding("drafter", "note" if heads else "good", words)
 
 
-def _vocabulary(target: VocabularyFacts, draft: VocabularyFacts) -> Finding:
+def _vocabulary(target: VocabularyFacts, draft: VocabularyFacts, comparison: Comparison) -> Finding:
     kinds = [KIND_NAMES.get(side.kind, "an unknown kind") for side in (target, draft)]
-    difference = first_difference(target, draft)
-    if difference is not None and difference.topic == "tokenizer":
+    if kinds[0] != kinds[1]:
         words = f"The target's tokenizer is {kinds[0]}, the draft's {kinds[1]}."
         return Finding("vocabulary", "problem", words)
+    difference = comparison.ours
     if difference is not None and difference.topic in ("size", "text"):
         return Finding("vocabulary", "problem", difference.sentence)
     sizes = len(target.texts), len(draft.texts)
     words = f"Both have {sizes[0]:,} tokens ({kinds[0]})"
     if sizes[0] != sizes[1]:
         words = f"The target has {sizes[0]:,} tokens, the draft {sizes[1]:,} ({kinds[0]})"
-    holes = differing_tokens(target, draft, holes_count=True)
-    if holes:
-        words += f"; {len(holes):,} ids stand for a token on one side only."
+    if difference is not None:  # how texts begin and end is a subject of its own
+        return Finding("vocabulary", "good", f"{words}.")
+    if comparison.n_holes:
+        words += f"; for {count(comparison.n_holes, 'id')} only one side has a token."
         return Finding("vocabulary", "note", words)
     return Finding("vocabulary", "good", f"{words}, with the same texts.")
 
@@ -242,8 +240,8 @@ def _memory(target: GgufFile, draft: GgufFile) -> Finding:
     return Finding("memory", "good", words)
 
 
-def _llama_cpp(target: VocabularyFacts, draft: VocabularyFacts) -> Finding:
-    difference = llama_cpp_difference(target, draft)
+def _llama_cpp(comparison: Comparison) -> Finding:
+    difference = comparison.llama_cpp
     if difference is None:
         return Finding("llama.cpp", "good", "Its own rule takes these vocabularies.")
     return Finding("llama.cpp", "note", f"Its own rule refuses them. {difference.sentence}")

@@ -23,9 +23,9 @@ FIRST_READ = 1 << 20
 """Bytes; every further read doubles what is there. The largest headers known have 15 MB."""
 MAX_HEADER_BYTES = 1 << 26
 MAX_TOKENS = 1 << 20
-MAX_KEYS = 1 << 12
+MAX_KEYS = 1 << 10
 MAX_TENSORS = 1 << 16
-MAX_KEPT = 1 << 12
+MAX_KEPT = 1 << 10
 """Elements of an array that is kept: one a layer at the most, not one a token."""
 MAX_NAME_BYTES = 63
 """Of a tensor, in ggml."""
@@ -151,7 +151,7 @@ class _Reader:
         """The list of tensors; their bytes have to follow one another up to the file's end."""
         alignment = self.metadata.get("general.alignment", 32)
         if not isinstance(alignment, int) or alignment <= 0 or alignment & (alignment - 1):
-            raise self._damaged(f"It is aligned to {alignment}, which is no power of two.")
+            raise self._damaged(f"It is aligned to {_shown(str(alignment))}: no power of two.")
         tensors: dict[str, Tensor] = {}
         end = 0
         for _ in range(count):
@@ -180,7 +180,7 @@ class _Reader:
         number = self._number(UINT32)
         kind = GGML_TYPES.get(number)
         if kind is None:
-            raise self._unsupported(f"The tensor {_shown(name)} has ggml's type {number}.")
+            raise self._unsupported(f"The tensor {_shown(name)} has the unknown type {number}.")
         n_elements = 1
         for size in shape:
             n_elements *= size
@@ -212,7 +212,8 @@ class _Reader:
         elif number is None:
             raise self._damaged(f"The entry {_shown(key)} is a list of type {kind}.")
         elif keep:
-            self.metadata[key] = tuple(self._scalar(number) for _ in range(count))
+            elements = number.iter_unpack(self._take(count * number.size))
+            self.metadata[key] = tuple(element for (element,) in elements)
         else:
             data = self._take(count * number.size)
             if key == TOKEN_TYPES and kind == INT32:

@@ -77,7 +77,7 @@ def local_file(name: str) -> Iterator[LocalFile]:
     except OSError as error:
         raise _unreadable(name, error) from error
     with file:
-        where = f"{path.resolve()} {status.st_mtime_ns}"
+        where = f"{os.fsencode(path.resolve())!r} {status.st_mtime_ns}"  # a name may be no text
         yield LocalFile(name, status.st_size, where, file)
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from specchat.pairing.compatibility import first_difference
+from specchat.pairing.compatibility import Difference, compare
 from specchat.pairing.drafter_type import (
     DRAFTER_NAMES,
     DrafterKind,
@@ -96,18 +96,22 @@ def _judge_pair(target: GgufFile, draft: GgufFile) -> Verdict:
     obstacle = _not_a_target(target) or _no_pair(target, draft)
     if obstacle is not None:
         return obstacle
-    kind, sentence, advice = _pair_in_words(target, draft)
+    vocabularies = vocabulary_of(target), vocabulary_of(draft)
+    comparison = compare(*vocabularies)
+    kind, sentence, advice = _pair_in_words(target, draft, comparison.ours)
     return Verdict(
         usable=kind in ("fits", "too_large"),
         kind=kind,
         drafter=drafter_kind(draft),
         sentence=sentence,
         advice=advice,
-        findings=findings_of_pair(target, draft),
+        findings=findings_of_pair(target, draft, vocabularies, comparison),
     )
 
 
-def _pair_in_words(target: GgufFile, draft: GgufFile) -> tuple[VerdictKind, str, str]:
+def _pair_in_words(
+    target: GgufFile, draft: GgufFile, difference: Difference | None
+) -> tuple[VerdictKind, str, str]:
     """The verdict on two models that can both write text."""
     names = short_name(draft), short_name(target)
     cannot = f"{names[0]} cannot draft for {names[1]}."
@@ -123,7 +127,6 @@ def _pair_in_words(target: GgufFile, draft: GgufFile) -> tuple[VerdictKind, str,
             f"{cannot} It keeps a state that cannot step back.",
             f"Choose a draft with a plain KV cache, or {LEAVE_IT_OUT}",
         )
-    difference = first_difference(vocabulary_of(target), vocabulary_of(draft))
     if difference is not None:
         other = "Choose a draft of the same family"
         if difference.topic in ("begin", "end"):
