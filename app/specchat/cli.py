@@ -35,6 +35,14 @@ def _draft_length(value: str) -> int | str:
         raise click.BadParameter(f"{value!r} is neither auto nor a whole number.") from None
 
 
+RPC_OPTION = click.option(
+    "--rpc",
+    type=_text,
+    multiple=True,
+    metavar="HOST:PORT",
+    help="Use the devices of a llama.cpp RPC server too; repeatable. Nothing is encrypted and "
+    "nobody is asked for a password: for networks that you trust.",
+)
 MODEL_OPTIONS = [
     click.option("--target", type=_text, metavar="FILE", help="GGUF of the model that answers."),
     click.option(
@@ -49,6 +57,7 @@ MODEL_OPTIONS = [
         metavar="N",
         help="Layers on the GPU; default: all.",
     ),
+    RPC_OPTION,
 ]
 SPECULATION_OPTIONS = [
     click.option(
@@ -174,6 +183,7 @@ def bench(**options: Any) -> None:
 
 
 @cli.command()
+@_options([RPC_OPTION])
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def doctor(**options: Any) -> None:
     """Show what this machine can run and what stands in the way; ready for a bug report."""
@@ -301,6 +311,7 @@ def _load(options: dict[str, Any], *, draft_required: bool) -> Load:
             n_ctx=options["ctx"],
             n_threads=options["threads"],
             n_gpu_layers=options["gpu_layers"],
+            rpc=options["rpc"],
             max_draft_length=LONGEST_BY_ITSELF if length == "auto" else min(max(length, 0), 64),
             measure_costs=length == "auto" and options["drafter"] != "none",
             draft_required=draft_required,

@@ -18,7 +18,7 @@ class SpecchatError(Exception):
     exit_code: ClassVar[int] = 2
 
     def __init__(self, tried: str, happened: str, next_step: str) -> None:
-        super().__init__(f"{tried} {happened} {next_step}")
+        super().__init__(" ".join(filter(None, (tried, happened, next_step))))
         self.tried = tried
         self.happened = happened
         self.next_step = next_step
@@ -26,7 +26,7 @@ class SpecchatError(Exception):
     @property
     def message(self) -> str:
         """What was tried and what happened."""
-        return f"{self.tried} {self.happened}"
+        return " ".join(filter(None, (self.tried, self.happened)))
 
 
 class InvalidSetting(SpecchatError):
@@ -98,6 +98,13 @@ class LibraryProblem(SpecchatError):
     kind = "library_problem"
     title = "llama.cpp cannot be used"
     exit_code = 1
+
+
+class RpcServerProblem(SpecchatError):
+    """An RPC server of llama.cpp cannot be reached or is of no use."""
+
+    kind = "rpc_server_problem"
+    title = "That RPC server cannot be used"
 
 
 class DecodeFailed(SpecchatError):

@@ -17,7 +17,6 @@ import pytest
 from specchat.errors import LibraryProblem
 from specchat.llama.context import CPU_BATCH, Aborted, Context, Outputs
 from specchat.llama.library import (
-    DEVICE_CPU,
     KNOWN_DEFAULTS,
     LEVEL_CONTINUE,
     LEVEL_ERROR,
@@ -88,18 +87,6 @@ except LibraryProblem as error:
     print(error.tried, error.next_step)
 """
     assert fresh_python(script).strip() == "Tried to load llama-cpp-python. Install it again."
-
-
-def test_the_cpu_is_a_device(library: Library) -> None:
-    assert ("CPU", DEVICE_CPU) in library.devices
-
-
-def test_a_build_that_can_use_other_machines_has_no_gpu_for_that(library: Library) -> None:
-    if any(kind != DEVICE_CPU for _, kind in library.devices):
-        pytest.skip("this machine has another device than its CPU")
-    assert library.supports_rpc
-    assert library.api.llama_supports_gpu_offload()  # which says yes of every build with RPC
-    assert not library.has_gpu
 
 
 def fresh_python(script: str, **environment: str) -> str:

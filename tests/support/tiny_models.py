@@ -89,7 +89,9 @@ def _type_for(
     name: str, shape: tuple[int, ...], wanted: GGMLQuantizationType
 ) -> GGMLQuantizationType:
     """As publishers do: small and convolving tensors stay whole."""
-    if len(shape) == 1 or name.startswith("blk.") and ("ssm_conv" in name or "shortconv.conv" in name):
+    if len(shape) == 1 or (
+        name.startswith("blk.") and ("ssm_conv" in name or "shortconv.conv" in name)
+    ):
         return GGMLQuantizationType.F32
     if "ffn_gate_inp" in name or not name.endswith(".weight"):
         return GGMLQuantizationType.F32

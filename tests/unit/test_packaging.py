@@ -73,7 +73,7 @@ def test_the_installed_package_is_the_wheel_with_its_catalogue(environment: Path
     script = (
         "import specchat\n"
         "from specchat.pairing.catalog import catalog_folder, read_catalog\n"
-        "print(specchat.__file__, catalog_folder(), len(read_catalog()), sep='\\n')"
+        "print(specchat.__file__, catalog_folder(), len(read_catalog().pairs), sep='\\n')"
     )
     python = environment / "bin" / "python"
     package, catalogue, pairs = run(python, "-c", script, cwd=environment).stdout.splitlines()

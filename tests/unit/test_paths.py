@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from specchat.paths import cache_folder, log_folder
+from specchat.paths import cache_folder, config_folder, log_folder
 
-FOLDERS = [log_folder, cache_folder]
+FOLDERS = [log_folder, cache_folder, config_folder]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -50,7 +50,7 @@ def test_without_specchat_home_the_systems_folders_are_used(
         monkeypatch.setenv("SPECCHAT_HOME", "")
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path))
-    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
 
     assert folder().is_dir()

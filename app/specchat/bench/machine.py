@@ -2,14 +2,13 @@
 
 import os
 import platform
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from time import monotonic, sleep
 
 import psutil
 
 from specchat.bench.record import MachineFacts, Quietness
+from specchat.host import processor
 
 BUSY_LOAD = 0.5
 """Load average for each core above which the machine may be busy."""
@@ -22,7 +21,7 @@ SAMPLE_S = 1.0
 def machine_facts() -> MachineFacts:
     """What the figures depend on."""
     return MachineFacts(
-        processor=_processor(),
+        processor=processor(),
         physical_cores=psutil.cpu_count(logical=False),
         logical_cores=psutil.cpu_count(),
         memory_bytes=psutil.virtual_memory().total,
@@ -131,17 +130,3 @@ def _busy_seconds() -> float:
     times = psutil.cpu_times()
     # Time of guests is part of the user time already.
     return sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq"))
-
-
-def _processor() -> str:
-    """The model's name, as the system tells it."""
-    if sys.platform == "linux":
-        try:
-            lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-        except OSError:
-            lines = []
-        for line in lines:
-            key, _, value = line.partition(":")
-            if key.strip() in ("model name", "Hardware") and value.strip():
-                return value.strip()
-    return platform.processor() or platform.machine() or "unknown"

@@ -76,6 +76,7 @@ def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> Ben
                 n_ctx=options["ctx"] or max(N_CTX, ROOM_FOR_PROMPT + amounts.max_tokens),
                 n_threads=options["threads"],
                 n_gpu_layers=options["gpu_layers"],
+                rpc=options["rpc"],
                 max_draft_length=longest_draft(variants),
                 draft_required=True,
             ),

@@ -1,8 +1,15 @@
 """`specchat catalog check`."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from specchat.errors import InvalidSetting
+
+if TYPE_CHECKING:
+    from specchat.pairing.catalog_check import CheckedFile
 
 
 def check(files: tuple[str, ...]) -> int:
@@ -15,32 +22,42 @@ def check(files: tuple[str, ...]) -> int:
         InvalidSetting: a file cannot be read.
     """
     from specchat.pairing.catalog import catalog_files, catalog_folder, own_catalog_folder
-    from specchat.pairing.catalog_check import CheckedFile, check_file, find_problems
+    from specchat.pairing.catalog_check import find_problems
 
-    def read(paths: tuple[Path, ...]) -> list[CheckedFile]:
-        return [_readable(path) for path in paths]
+    ours = _read(catalog_files(catalog_folder()))
+    if files:
+        checked = _read(map(Path, files))
+        problems = find_problems(checked, ours)
+    else:
+        own = _read(catalog_files(own_catalog_folder()))
+        checked = [*ours, *own]
+        problems = find_problems(ours, []) + find_problems(own, ours)
+    for problem in problems:
+        print(problem)
+    print(
+        f"{_count(len(checked), 'file')}, "
+        f"{_count(sum(len(file.models) for file in checked), 'model')}, "
+        f"{_count(sum(len(file.pairs) for file in checked), 'pair')}: "
+        f"{_count(len(problems), 'problem')}."
+    )
+    return 1 if problems else 0
 
-    def _readable(path: Path) -> CheckedFile:
+
+def _read(paths: Iterable[Path]) -> list[CheckedFile]:
+    from specchat.pairing.catalog_check import check_file
+
+    checked = []
+    for path in paths:
         try:
-            return check_file(path)
+            checked.append(check_file(path))
         except OSError as error:
             raise InvalidSetting(
                 f"Tried to check '{path}'.",
                 f"The system refused: {error.strerror}.",
                 "Give the path of a TOML file, or none to check all of the catalog.",
             ) from error
+    return checked
 
-    ours = read(catalog_files(catalog_folder()))
-    if files:
-        given = read(tuple(map(Path, files)))
-        problems, checked = find_problems(given, ours), given
-    else:
-        own = read(catalog_files(own_catalog_folder()))
-        problems = find_problems(ours, ()) + find_problems(own, ours)
-        checked = ours + own
-    for problem in problems:
-        print(problem)
-    pairs, models = sum(len(f.pairs) for f in checked), sum(len(f.models) for f in checked)
-    said = f"{len(checked)} files, {models} models, {pairs} pairs"
-    print(f"{said}: {len(problems) or 'no'} problem{'s' if len(problems) != 1 else ''}.")
-    return 1 if problems else 0
+
+def _count(number: int, word: str) -> str:
+    return f"{number or 'no'} {word}{'' if number == 1 else 's'}"

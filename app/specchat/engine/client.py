@@ -13,6 +13,7 @@ from specchat.engine.protocol import (
     Command,
     Event,
     Failed,
+    Load,
     Shutdown,
     decode_event,
     encode_frame,
@@ -24,6 +25,8 @@ from specchat.paths import log_folder
 ENGINE_COMMAND = (sys.executable, "-m", "specchat.engine")
 LOGS_KEPT = 5
 LOG_LINES_SHOWN = 12
+RPC_SOURCE = "ggml-rpc"
+"""llama.cpp's last words name the file in which it gave up."""
 GRACE_S = 1.0
 """How long a child that was asked to leave may take."""
 
@@ -39,6 +42,7 @@ class EngineClient:
         self._process = process
         self.log_path = log_path
         self._closing = False
+        self._servers: tuple[str, ...] = ()
 
     @classmethod
     async def start(cls, command: Sequence[str] = ENGINE_COMMAND) -> "EngineClient":
@@ -69,6 +73,8 @@ class EngineClient:
     async def send(self, command: Command) -> None:
         """Send a command. To a process that is gone it is lost; the events tell of its end."""
         assert self._process.stdin is not None
+        if isinstance(command, Load):
+            self._servers = command.plan.rpc
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._process.stdin.write(encode_frame(command))
             await self._process.stdin.drain()
@@ -104,21 +110,27 @@ class EngineClient:
             happened = f"Its process was ended by {_signal_name(-code)}."
         else:
             happened = f"Its process left with code {code}."
-        error = EngineCrashed(
-            "The engine was at work.",
-            happened,
-            f"Start it again; if it happens again, use a smaller context or no draft. "
-            f"The log is {self.log_path}.",
-        )
-        event = Failed.from_error(error)
         lines = self.log_path.read_text(errors="replace").splitlines() if self._has_log() else []
+        lines = lines[-LOG_LINES_SHOWN:]
+        next_step = "Start it again; if it happens again, use a smaller context or no draft."
+        if self._servers and any(RPC_SOURCE in line for line in lines):
+            happened += f" It lost the RPC server {' or '.join(self._servers)}."
+            next_step = (
+                "Check that the server runs and can be reached, and start again; or go on without "
+                "--rpc."
+            )
+        event = Failed.from_error(
+            EngineCrashed(
+                "The engine was at work.", happened, f"{next_step} The log is {self.log_path}."
+            )
+        )
         return Failed(
             kind=event.kind,
             title=event.title,
             message=event.message,
             help=event.help,
             exit_code=event.exit_code,
-            log=tuple(lines[-LOG_LINES_SHOWN:]),
+            log=tuple(lines),
         )
 
     def _has_log(self) -> bool:

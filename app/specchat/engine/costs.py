@@ -108,11 +108,13 @@ def adaptive(costs: MeasuredCosts, longest: int) -> AdaptiveLength:
 
 def _key(target: Context, draft: Context | None, longest: int) -> str:
     """Changes with anything that changes what a call costs."""
-    parts = [target.model.library.version, str(target.model.library.devices), str(longest)]
+    parts = [target.model.library.version, str(longest)]
     for context in (target, draft):
         if context is not None:
             path = Path(context.model.path).resolve()
             facts = path.stat()
             parts += [str(path), str(facts.st_size), str(facts.st_mtime_ns)]
             parts += [str(context.n_threads), str(context.n_ctx)]
+            parts.append(str(context.model.n_gpu_layers))
+            parts += [f"{device.name} {device.description}" for device in context.model.devices]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

@@ -4,11 +4,13 @@ A frame is a length (4 bytes, big-endian) and that many bytes of MessagePack: on
 Commands go down, events come up. Every `Round` carries running totals, so a reader keeps no books.
 """
 
+import re
 from typing import Literal, Protocol
 
 import msgspec
 
-from specchat.errors import SpecchatError
+from specchat.errors import InvalidSetting, SpecchatError
+from specchat.pairing.machine import Machine
 from specchat.speculation.controller import ReasonKind
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
@@ -28,10 +30,28 @@ MAX_FRAME_BYTES = 256 * 1024 * 1024
 MAX_THREADS = 512
 """`GGML_MAX_N_THREADS` (ggml.h): with more llama.cpp ends the process."""
 
+ADDRESS = re.compile(r"[^\s:/@]+:([0-9]{1,5})")
+
 Role = Literal["system", "user", "assistant"]
 DrafterName = Literal["chain", "model", "ngram", "none"]
 LoadStep = Literal["target", "draft", "costs"]
 FinishReason = Literal["stop", "length", "cancelled"]
+
+
+def require_addresses(addresses: tuple[str, ...]) -> None:
+    """Refuse what is no address of an RPC server.
+
+    Raises:
+        InvalidSetting: one is not `host:port`, or the port is none.
+    """
+    for address in addresses:
+        match = ADDRESS.fullmatch(address)
+        if match is None or not 0 < int(match[1]) < 2**16:
+            raise InvalidSetting(
+                f"Tried to use the RPC server {address!r}.",
+                "That is no address of one.",
+                "Give a host name or an IPv4 address, and the port, as in 192.168.1.20:50052.",
+            )
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -54,7 +74,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     n_ctx: int | None = None
     n_threads: int | None = None
     n_gpu_layers: int = -1
-    """-1 puts every layer on the GPU, when there is one."""
+    """Of the target; -1 puts every layer on the GPU, when there is one."""
+    n_draft_gpu_layers: int = -1
+    devices: tuple[str, ...] | None = None
+    """Names of the devices beside the CPU that the target goes to; None leaves it to llama.cpp,
+    which spreads the layers over all of them by their free memory."""
+    draft_devices: tuple[str, ...] | None = None
+    rpc: tuple[str, ...] = ()
+    """Addresses, `host:port`, of RPC servers whose devices may be used like those of this
+    machine."""
     max_draft_length: int = 16
     measure_costs: bool = True
     """Measure at load what decode calls cost, unless this machine has done so for this pair."""
@@ -66,18 +94,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         require_setting(
             self.n_threads is None or self.n_threads > 0, "threads", self.n_threads, "1 or more"
         )
-        require_setting(
-            self.n_gpu_layers >= -1, "GPU layers", self.n_gpu_layers, "-1 (all), 0 or more"
-        )
+        for layers in (self.n_gpu_layers, self.n_draft_gpu_layers):
+            require_setting(layers >= -1, "GPU layers", layers, "-1 (all), 0 or more")
+            require_at_most(MAX_INTEGER, "GPU layers", layers)
         require_at_most(MAX_INTEGER, "context", self.n_ctx)
         require_at_most(MAX_THREADS, "threads", self.n_threads)
-        require_at_most(MAX_INTEGER, "GPU layers", self.n_gpu_layers)
         require_setting(
             0 <= self.max_draft_length <= MAX_DRAFT_LENGTH,
             "longest draft",
             self.max_draft_length,
             f"from 0 to {MAX_DRAFT_LENGTH}",
         )
+        require_addresses(self.rpc)
 
 
 class Load(msgspec.Struct, frozen=True, tag=True):
@@ -118,6 +146,15 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
     id: int
 
 
+class Devices(msgspec.Struct, frozen=True, tag=True):
+    """Say what this machine can compute on, and these RPC servers."""
+
+    rpc: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_addresses(self.rpc)
+
+
 class Shutdown(msgspec.Struct, frozen=True, tag=True):
     """Leave the process at once."""
 
@@ -152,6 +189,20 @@ class Notice(msgspec.Struct, frozen=True):
     title: str
     message: str
     help: str
+
+
+class DevicesFound(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """What this machine can compute on, and with what."""
+
+    machine: Machine
+    engine: EngineFacts
+    features: dict[str, tuple[str, ...]]
+    """Backends in this build, and what each was built for, such as the CPU's instruction sets."""
+    supports_rpc: bool
+    n_threads: int
+    """What is used where nobody asks for another number."""
+    waiting: dict[str, str]
+    """The environment variables that tell OpenMP's threads how to wait."""
 
 
 class LoadProgress(msgspec.Struct, frozen=True, tag=True):
@@ -246,9 +297,14 @@ class Failed(msgspec.Struct, frozen=True, tag=True, kw_only=True):
             id=id,
         )
 
+    def as_error(self) -> SpecchatError:
+        """The error that this event carried; what was tried and what happened are one text."""
+        kinds = {kind.kind: kind for kind in SpecchatError.__subclasses__()}
+        return kinds.get(self.kind, SpecchatError)(self.message, "", self.help)
 
-Command = Load | Generate | Stop | Shutdown
-Event = LoadProgress | Loaded | PromptProgress | Round | Finished | Failed
+
+Command = Load | Generate | Stop | Devices | Shutdown
+Event = LoadProgress | Loaded | PromptProgress | Round | Finished | DevicesFound | Failed
 
 _encoder = msgspec.msgpack.Encoder()
 _commands: msgspec.msgpack.Decoder[Command] = msgspec.msgpack.Decoder(Command)

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
-import specchat
 from specchat.chat.template import ChatTemplate
 from specchat.engine.answer import Answer, Emit
 from specchat.engine.costs import adaptive, known_costs, quick_costs
+from specchat.engine.machine import engine_facts
 from specchat.engine.prompt import prompt_tokens
 from specchat.engine.protocol import (
     DrafterName,
-    EngineFacts,
     Generate,
     Load,
     Loaded,
@@ -24,6 +23,7 @@ from specchat.errors import DraftMismatch, InvalidSetting, SpecchatError
 from specchat.llama.context import Context, Outputs, default_threads
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
+from specchat.llama.rpc import SILENCE_S, add_servers, limit_silence
 from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
 from specchat.speculation.controller import AdaptiveLength, FixedLength, LengthController
 from specchat.speculation.drafters.base import Drafter
@@ -61,6 +61,9 @@ class Session:
         self._plan = plan = load.plan
         self._notices: list[Notice] = []
         self._n_threads = plan.n_threads or default_threads()
+        add_servers(library, plan.rpc)
+        if plan.rpc:
+            self._notices.append(_unencrypted(plan.rpc))
         self._target = self._load_model(load.pair.target, "target", emit)
         self._context: Context | None = None
         self._draft: DraftModel | None = None
@@ -95,12 +98,7 @@ class Session:
             n_ctx=self._context.n_ctx,
             n_threads=self._n_threads,
             drafter=self._drafter_name("auto"),
-            engine=EngineFacts(
-                specchat=specchat.__version__,
-                llama_cpp_python=self._library.python_version,
-                llama_cpp=self._library.version,
-                backend=", ".join(name for name, _ in self._library.devices),
-            ),
+            engine=engine_facts(self._library),
             notices=tuple(self._notices),
             load_s=self._load_s,
         )
@@ -141,18 +139,34 @@ class Session:
             nonlocal last
             if fraction - last >= PROGRESS_STEP or fraction == 1.0:
                 last = fraction
+                self._limit_silence()
                 emit(partial(LoadProgress, step, fraction))
             return True
 
-        return Model(self._library, path, n_gpu_layers=self._plan.n_gpu_layers, progress=progress)
+        plan = self._plan
+        target = step == "target"
+        return Model(
+            self._library,
+            path,
+            n_gpu_layers=plan.n_gpu_layers if target else plan.n_draft_gpu_layers,
+            devices=plan.devices if target else plan.draft_devices,
+            servers=plan.rpc,
+            progress=progress,
+        )
 
     def _make_context(self, model: Model, n_outputs: int) -> Context:
         n_ctx = self._plan.n_ctx or min(DEFAULT_N_CTX, self._target.n_ctx_train or DEFAULT_N_CTX)
         if n_ctx > self._target.n_ctx_train > 0 and model is self._target:
             self._notices.append(_beyond_training(model, n_ctx))
-        return Context(
+        context = Context(
             model, n_ctx=n_ctx, n_outputs=n_outputs, n_threads=self._n_threads, abort=self._abort
         )
+        self._limit_silence()
+        return context
+
+    def _limit_silence(self) -> None:
+        """A server that hangs ends the engine, after a while, as one that is gone does at once."""
+        limit_silence(self._plan.rpc, SILENCE_S)
 
     def _load_draft(self, path: str, emit: Emit) -> DraftModel | None:
         """The draft, or None and a notice where the chat can do without it."""
@@ -298,6 +312,16 @@ def _no_template(model: Model) -> Notice:
         title="No chat template",
         message=f"{model.name} has no chat template; it writes on from your text.",
         help="For a chat choose an instruct version of the model.",
+    )
+
+
+def _unencrypted(servers: tuple[str, ...]) -> Notice:
+    return Notice(
+        kind="rpc_unencrypted",
+        title="Another machine takes part",
+        message=f"The model and what you write go unencrypted to {', '.join(servers)}, and "
+        "whoever reaches such a server can use it.",
+        help="Use RPC servers only in a network that you trust.",
     )
 
 

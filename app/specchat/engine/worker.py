@@ -10,7 +10,9 @@ from functools import partial
 from queue import SimpleQueue
 from typing import BinaryIO
 
+from specchat.engine.machine import examine
 from specchat.engine.protocol import (
+    Devices,
     Event,
     Failed,
     Generate,
@@ -66,7 +68,7 @@ class Worker:
         self._commands = commands
         self._events = events
         self._outbox: SimpleQueue[Callable[[], Event]] = SimpleQueue()
-        self._queue: SimpleQueue[Load | Generate] = SimpleQueue()
+        self._queue: SimpleQueue[Load | Generate | Devices] = SimpleQueue()
         self._library: Library = open_library()
         self._library.log.echo = sys.stderr
         self._stopper = Stopper(AbortFlag(self._library))
@@ -97,14 +99,18 @@ class Worker:
         """Until the parent says Shutdown or is gone."""
         while (frame := read_frame(self._commands)) is not None:
             match decode_command(frame):
-                case Load() | Generate() as command:
+                case Load() | Generate() | Devices() as command:
                     self._queue.put(command)
                 case Stop(id=id):
                     self._stopper.stop(id)
                 case Shutdown():
                     return
 
-    def _carry_out(self, command: Load | Generate) -> None:
+    def _carry_out(self, command: Load | Generate | Devices) -> None:
+        if isinstance(command, Devices):
+            found = examine(self._library, command.rpc)
+            self._emit(lambda: found)
+            return
         if isinstance(command, Load):
             if self._session is not None:
                 self._session.close()

@@ -86,7 +86,7 @@ class Context:
         _require_room(model, n_ctx)
         params = api.llama_context_default_params()
         params.n_ctx = n_ctx
-        params.n_batch, params.n_ubatch = GPU_BATCH if model.library.has_gpu else CPU_BATCH
+        params.n_batch, params.n_ubatch = GPU_BATCH if model.devices else CPU_BATCH
         self.n_batch: int = params.n_batch
         self.n_outputs: int = min(n_outputs, self.n_batch)
         params.n_outputs_max = self.n_outputs
@@ -248,7 +248,7 @@ class Context:
 
 def _require_room(model: Model, n_ctx: int) -> None:
     """Refuse a cache that this machine's memory cannot hold: filling it would end the process."""
-    if model.library.has_gpu or model.is_recurrent:
+    if model.devices or model.is_recurrent:
         return  # then the cache is on the device, or has no such size
     needed = model.kv_bytes(n_ctx)
     if needed > psutil.virtual_memory().available * (1 - MEMORY_KEPT_FREE):

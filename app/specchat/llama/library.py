@@ -26,9 +26,6 @@ SPINS = "10000"
 """How often a waiting OpenMP thread looks before it sleeps: some 0.1 ms, a few times what the
 threads of a decode wait for each other."""
 
-DEVICE_CPU, DEVICE_GPU, DEVICE_INTEGRATED = 0, 1, 2
-"""`enum ggml_backend_dev_type` (ggml-backend.h)."""
-
 KNOWN_DEFAULTS = {"n_ctx": 512, "n_batch": 2048, "n_ubatch": 512, "n_seq_max": 1, "n_rs_seq": 0}
 """What `llama_context_default_params` of the pinned version answers."""
 
@@ -82,34 +79,14 @@ class Library:
         """Whether this build can use another machine's devices."""
         return bool(self.api.llama_supports_rpc())
 
-    @functools.cached_property
-    def devices(self) -> tuple[tuple[str, int], ...]:
-        """Name, such as `CUDA0` or `CPU`, and `enum ggml_backend_dev_type` of each device."""
-        handle = self.api._lib
-        try:
-            count, get, name, kind = (
-                handle.ggml_backend_dev_count,
-                handle.ggml_backend_dev_get,
-                handle.ggml_backend_dev_name,
-                handle.ggml_backend_dev_type,
-            )
-        except AttributeError:  # Windows resolves no symbols of dependent libraries
-            gpu = bool(self.api.llama_supports_gpu_offload())
-            return (*((("GPU", DEVICE_GPU),) if gpu else ()), ("CPU", DEVICE_CPU))
-        count.restype, count.argtypes = ctypes.c_size_t, []
-        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-        name.restype, name.argtypes = ctypes.c_char_p, [ctypes.c_void_p]
-        kind.restype, kind.argtypes = ctypes.c_int, [ctypes.c_void_p]
-        handles = [get(index) for index in range(count())]
-        return tuple((name(device).decode(), kind(device)) for device in handles)
+    def function(self, name: str, result: Any, *arguments: Any) -> Any:
+        """A function of ggml that the bindings leave out, with its types by ctypes.
 
-    @property
-    def has_gpu(self) -> bool:
-        """Whether layers can be put elsewhere than in this machine's main memory.
-
-        `llama_supports_gpu_offload` would say yes of every build with RPC in it.
+        Raises:
+            AttributeError: it cannot be found. A handle's search goes on in the libraries that
+                libllama needs; not on Windows.
         """
-        return any(kind in (DEVICE_GPU, DEVICE_INTEGRATED) for _, kind in self.devices)
+        return ctypes.CFUNCTYPE(result, *arguments)((name, self.api._lib))
 
 
 @functools.cache

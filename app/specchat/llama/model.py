@@ -1,11 +1,12 @@
 """A GGUF file, loaded."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from specchat.errors import ModelNotFound, NotAModel, UnsupportedModel
+from specchat.llama.devices import choose_devices, find_devices
 from specchat.llama.library import Library
 from specchat.llama.vocabulary import Vocabulary
 
@@ -18,7 +19,13 @@ GGUF_MAGIC = b"GGUF"
 class Model:
     """The weights and the vocabulary. Close its contexts before it.
 
+    Args:
+        n_gpu_layers: layers on other devices than the CPU; -1 for all.
+        devices: names of these other devices; None leaves the choice to llama.cpp.
+        servers: addresses of the RPC servers whose devices may be used.
+
     Raises:
+        InvalidSetting: there is no such device.
         ModelNotFound: no readable file is there.
         NotAModel: it is no GGUF, or a damaged one.
         UnsupportedModel: llama.cpp does not know the architecture, or it writes no text.
@@ -30,6 +37,8 @@ class Model:
         path: str | Path,
         *,
         n_gpu_layers: int = -1,
+        devices: Sequence[str] | None = None,
+        servers: Collection[str] = (),
         progress: Progress | None = None,
     ) -> None:
         self.library = library
@@ -37,7 +46,15 @@ class Model:
         _check_file(self.path)
         api = library.api
         params = api.llama_model_default_params()
-        params.n_gpu_layers = n_gpu_layers
+        self.n_gpu_layers = params.n_gpu_layers = n_gpu_layers
+        chosen = choose_devices(library, devices, servers)
+        if chosen is not None:
+            handles = [*(device.handle for device in chosen), None]  # a null ends the list
+            listed = (ctypes.c_void_p * len(handles))(*handles)
+            params.devices = ctypes.cast(listed, ctypes.c_void_p)
+        offered = find_devices(library) if chosen is None else chosen
+        self.devices = tuple(device for device in offered if device.kind != "cpu")
+        """The devices beside the CPU that layers and large products may go to."""
         if progress is not None:
             # The attribute keeps the callback alive for as long as the native side may call it.
             self._progress = api.llama_progress_callback(lambda fraction, _data: progress(fraction))

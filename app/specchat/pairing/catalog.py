@@ -17,9 +17,8 @@ CHECKOUT = Path(__file__).parents[3] / "models_catalog"
 
 DraftType = Literal["model", "ngram", "mtp", "eagle3", "dflash", "dspark"]
 """A small model, n-grams of the conversation, or a head that was trained for its target."""
-RUNNABLE: frozenset[DraftType] = frozenset({"model", "ngram"})
-"""What this version can draft with. The other pairs wait in the catalog, and say so."""
 
+CacheType = Literal["f16", "q8_0", "q4_0"]
 Backend = Literal["cuda", "rocm", "vulkan", "metal", "cpu"]
 Tier = Literal[
     "gpu-4", "gpu-6", "gpu-8", "gpu-12", "gpu-16", "gpu-24",
@@ -59,6 +58,9 @@ class CatalogModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """Those read for one token, where not all are: experts, or embeddings of every layer."""
     mixture: bool = False
     """It has experts, of which a token uses some."""
+    standing: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    """Below 1 for a model that is weaker than its size and month suggest: our own judgement, and
+    its `note` says why."""
     architecture: Text
     """`general.architecture` of its GGUF files."""
     n_layer: Count | None = None
@@ -134,7 +136,7 @@ class CatalogPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     use: tuple[Literal["chat", "code"], ...] = ("chat",)
     n_ctx: Count
     """The context to begin with."""
-    cache_type: Literal["f16", "q8_0", "q4_0"] = "f16"
+    cache_type: CacheType = "f16"
     """Of the target's KV cache."""
     target: CatalogFile
     draft: CatalogDraft

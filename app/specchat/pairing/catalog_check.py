@@ -2,9 +2,9 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import fields
@@ -31,6 +31,9 @@ TABLES: dict[str, type[msgspec.Struct]] = {
 """What each table may hold, by the last name in its header."""
 
 
+Table = TypeVar("Table", bound=msgspec.Struct)
+
+
 class Problem(msgspec.Struct, frozen=True):
     """A mistake in a file of the catalog."""
 
@@ -48,6 +51,8 @@ class CheckedFile(msgspec.Struct, frozen=True):
     file: Path
     models: Mapping[int, CatalogModel] = {}
     pairs: Mapping[int, CatalogPair] = {}
+    model_names: frozenset[str] = frozenset()
+    """Of all models, the unsound ones too."""
     lines: Mapping[Place, int] = {}
     problems: tuple[Problem, ...] = ()
 
@@ -58,21 +63,21 @@ class CheckedFile(msgspec.Struct, frozen=True):
         return Problem(str(self.file), self.lines.get(place), says)
 
 
-def find_problems(checked: Iterable[CheckedFile], others: Iterable[CheckedFile]) -> list[Problem]:
+def find_problems(checked: Sequence[CheckedFile], others: Sequence[CheckedFile]) -> list[Problem]:
     """What is wrong in the files, by file and line.
 
     Args:
         others: files that these may refer to, and whose names they may take over.
     """
-    checked = list(checked)
-    models = {
-        model.name: model for file in [*others, *checked] for model in file.models.values()
-    }
+    everything = [*others, *checked]
+    models = {model.name: model for file in everything for model in file.models.values()}
+    names = frozenset[str]().union(*(file.model_names for file in everything))
     problems = [problem for file in checked for problem in file.problems]
-    for file, place, name, findings in _all_findings(checked, models):
-        problems += [
-            file.problem((*place, *where), f"{place[0]} {name}: {says}") for where, says in findings
-        ]
+    for file in checked:
+        for number, model in file.models.items():
+            problems += _at(file, ("model", number), model.name, model_findings(model))
+        for number, pair in file.pairs.items():
+            problems += _at(file, ("pair", number), pair.name, pair_findings(pair, models, names))
     problems += _duplicates(checked)
     return sorted(problems, key=lambda problem: (problem.file, problem.line or 0))
 
@@ -100,26 +105,38 @@ def check_file(file: Path) -> CheckedFile:
 
 def _tables(file: Path, lines: Mapping[Place, int], tables: dict[str, Any]) -> CheckedFile:
     empty = CheckedFile(file, lines=lines)
-    models: dict[int, CatalogModel] = {}
-    pairs: dict[int, CatalogPair] = {}
     problems: list[Problem] = []
-    for kind, type, found in (("model", CatalogModel, models), ("pair", CatalogPair, pairs)):
-        several = tables.pop(kind, [])
-        if not isinstance(several, list):
-            problems.append(empty.problem((kind,), f"Write [[{kind}]], in two brackets."))
-            continue
-        for number, table in enumerate(several):
-            try:
-                found[number] = msgspec.convert(table, type)  # type: ignore[index]
-            except msgspec.ValidationError as error:
-                name = table.get("name", f"number {number + 1}") if isinstance(table, dict) else "?"
-                place, says = _in_words(str(error), (kind, number))
-                problems.append(empty.problem(place, f"{kind} {name}: {says}"))
+    model_tables = tables.pop("model", [])
+    models = dict(_sound(empty, "model", CatalogModel, model_tables, problems))
+    pairs = dict(_sound(empty, "pair", CatalogPair, tables.pop("pair", []), problems))
     try:
         msgspec.convert(tables, Family)
     except msgspec.ValidationError as error:
         problems.append(empty.problem(*_in_words(str(error), ())))
-    return CheckedFile(file, models, pairs, lines, tuple(problems))
+    names = frozenset(_names(model_tables))
+    return CheckedFile(file, models, pairs, names, lines, tuple(problems))
+
+
+def _names(tables: object) -> Iterator[str]:
+    for table in tables if isinstance(tables, list) else []:
+        if isinstance(table, dict) and isinstance(table.get("name"), str):
+            yield table["name"]
+
+
+def _sound(
+    file: CheckedFile, kind: str, type: type[Table], tables: object, problems: list[Problem]
+) -> Iterator[tuple[int, Table]]:
+    """The tables that read, by number; mistakes in the others are added to the problems."""
+    if not isinstance(tables, list):
+        problems.append(file.problem((kind,), f"Write [[{kind}]], in two brackets."))
+        return
+    for number, table in enumerate(tables):
+        try:
+            yield number, msgspec.convert(table, type)
+        except msgspec.ValidationError as error:
+            name = table.get("name") if isinstance(table, dict) else None
+            place, says = _in_words(str(error), (kind, number))
+            problems.append(file.problem(place, f"{kind} {name or number + 1}: {says}"))
 
 
 def _in_words(message: str, table: Place) -> tuple[Place, str]:
@@ -138,14 +155,11 @@ def _in_words(message: str, table: Place) -> tuple[Place, str]:
     return place, f"{key}: {says}."
 
 
-def _all_findings(
-    checked: Iterable[CheckedFile], models: Mapping[str, CatalogModel]
-) -> Iterator[tuple[CheckedFile, Place, str, Iterator[Finding]]]:
-    for file in checked:
-        for number, model in file.models.items():
-            yield file, ("model", number), model.name, model_findings(model)
-        for number, pair in file.pairs.items():
-            yield file, ("pair", number), pair.name, pair_findings(pair, models)
+def _at(
+    file: CheckedFile, table: Place, name: str, findings: Iterable[Finding]
+) -> Iterator[Problem]:
+    for where, says in findings:
+        yield file.problem((*table, *where), f"{table[0]} {name}: {says}")
 
 
 def _duplicates(checked: Iterable[CheckedFile]) -> Iterator[Problem]:

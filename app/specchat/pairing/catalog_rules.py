@@ -2,7 +2,7 @@
 not go together, names of models that are nowhere."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from specchat.pairing.catalog import CatalogDraft, CatalogModel, CatalogPair
 from specchat.pairing.quants import bits_per_weight
@@ -35,11 +35,18 @@ def model_findings(model: CatalogModel) -> Iterator[Finding]:
             )
 
 
-def pair_findings(pair: CatalogPair, models: Mapping[str, CatalogModel]) -> Iterator[Finding]:
-    """What is wrong with a pair; `models` are those that it may refer to."""
-    yield from _reference(("target", "model"), pair.target.model, models)
+def pair_findings(
+    pair: CatalogPair, models: Mapping[str, CatalogModel], names: Collection[str]
+) -> Iterator[Finding]:
+    """What is wrong with a pair.
+
+    Args:
+        models: those that it may refer to.
+        names: of all models, the unsound ones too.
+    """
+    yield from _reference(("target", "model"), pair.target.model, names)
     if pair.draft.model is not None:
-        yield from _reference(("draft", "model"), pair.draft.model, models)
+        yield from _reference(("draft", "model"), pair.draft.model, names)
     yield from _target_findings(pair, models.get(pair.target.model))
     draft_model = None if pair.draft.model is None else models.get(pair.draft.model)
     yield from _draft_findings(pair.draft)
@@ -103,15 +110,12 @@ def _size(
         yield place, f"{size_gb} GB is no size for {model.name} in {quant}: about {expected:.2f}."
 
 
-def _reference(place: Place, name: str, known: Iterable[str]) -> Iterator[Finding]:
-    names = sorted(known)
+def _reference(place: Place, name: str, names: Collection[str]) -> Iterator[Finding]:
     if name not in names:
         yield place, f"No [[model]] is called {name}.{did_you_mean(name, names)}"
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Collection[str]) -> str:
     """` Did you mean x?` for the nearest known name, or nothing."""
-    nearest = difflib.get_close_matches(name, list(names), n=1)
+    nearest = difflib.get_close_matches(name, sorted(names), n=1)
     return f" Did you mean {nearest[0]}?" if nearest else ""
-
-

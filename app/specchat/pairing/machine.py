@@ -13,7 +13,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """llama.cpp's name, such as `CUDA0`, `Vulkan1`, `MTL0`, `CPU` or `RPC0`."""
     description: str
-    """The maker's words, such as `NVIDIA GeForce RTX 4070`."""
+    """The maker's words, such as `NVIDIA GeForce RTX 4070`; of `rpc` the server's address."""
     kind: DeviceKind
     total_bytes: int
     free_bytes: int
@@ -28,8 +28,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     free_ram_bytes: int
     """What can be had without swapping."""
     swap_bytes: int = 0
+    used_swap_bytes: int = 0
     unified_memory: bool = False
     """GPU and CPU share one memory, as on Apple silicon."""
+    processor: str = ""
+    """Its maker's name for it."""
     physical_cores: int = 1
+    logical_cores: int = 1
     on_battery: bool | None = None
     """None: there is no battery."""

@@ -1,14 +1,27 @@
 """How much memory a pair takes, and where its parts go."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from specchat.pairing.machine import Machine
+from specchat.pairing.memory_estimate import CacheType, ContextSizes, rounded_up
+from specchat.pairing.placement import PlacedModel, Use, fast_devices, shares_ram
 from specchat.pairing.shape import ModelShape
 
 Part = Literal["target", "draft", "target_kv", "draft_kv", "compute", "margin"]
-CacheType = Literal["f16", "q8_0", "q4_0"]
+
+USUAL_N_CTX = 8192
+"""Tokens of context where none are asked for; less where the model was trained for less."""
+SHORTEST_N_CTX = 4096
+"""To which a context that nobody asked for is shortened."""
+FAST_UBATCH, CPU_UBATCH = 512, 60
+"""Tokens that are computed at once (app/specchat/llama/context.py)."""
+
+MARGIN_SHARE = 0.08
+MOST_MARGIN = 2**30
+"""Left free on each device that is used: a share of all its memory, up to 1 GiB. A driver's own
+buffers, the logits' copy, other programs and the estimate's error live there."""
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +32,12 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     cache_type: CacheType = "f16"
     experts_in_ram: bool = False
     max_draft_length: int = 16
+    shortest_n_ctx: int | None = None
+    """To which `n_ctx` may be shortened. None: not at all, if it was asked for."""
+    whole_window_cache: bool = True
+    """Sliding-window layers keep every token, as the engine's contexts do."""
+    n_snapshots: int = 0
+    """States that a recurrent target keeps to step back to."""
 
 
 class DeviceShare(msgspec.Struct, frozen=True):
@@ -46,10 +65,243 @@ class MemoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[str, ...] = ()
     """What had to give, one sentence each, in the order in which it was done."""
     fits: bool = True
+    n_draft_gpu_layers: int = 0
+    cache_type: CacheType = "f16"
+    experts_in_ram: bool = False
+
+
+class EngineNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan as the engine needs it."""
+
+    n_ctx: int
+    n_gpu_layers: int
+    n_draft_gpu_layers: int
+    with_draft: bool
+    cache_type: CacheType
+    experts_in_ram: bool
+
+
+def engine_numbers(plan: MemoryPlan) -> EngineNumbers:
+    """What to load, once a plan is chosen."""
+    return EngineNumbers(
+        n_ctx=plan.n_ctx,
+        n_gpu_layers=plan.n_gpu_layers,
+        n_draft_gpu_layers=plan.n_draft_gpu_layers,
+        with_draft=plan.with_draft,
+        cache_type=plan.cache_type,
+        experts_in_ram=plan.experts_in_ram,
+    )
 
 
 def plan_memory(
     machine: Machine, target: ModelShape, draft: ModelShape | None, wishes: Wishes
 ) -> MemoryPlan:
-    """The best way to hold this pair in this machine's free memory."""
-    raise NotImplementedError
+    """The best way to hold this pair in this machine's free memory.
+
+    The draft and all layers go to the fast devices. Where that is too much, things give way in
+    this order: the draft is left out; the context is shortened; layers of the target go to main
+    memory. Each is a sentence in `steps`.
+    """
+    return _Planning(machine, target, draft, wishes).plan()
+
+
+class _Try(NamedTuple):
+    """One way to hold the pair."""
+
+    n_ctx: int
+    n_gpu_layers: int
+    with_draft: bool
+
+
+class _Shortage(NamedTuple):
+    """The device that lacks the most."""
+
+    n_bytes: int
+    device: str
+
+
+class _Planning:
+    """The search for one pair on one machine."""
+
+    def __init__(
+        self, machine: Machine, target: ModelShape, draft: ModelShape | None, wishes: Wishes
+    ) -> None:
+        self._machine = machine
+        self._wishes = wishes
+        self._fast = fast_devices(machine)
+        self._free = [device.free_bytes for device in self._fast]
+        self._margins = [_margin(device.total_bytes) for device in self._fast]
+        self._ram_margin = _margin(machine.ram_bytes)
+        usual = min(USUAL_N_CTX, target.n_ctx_train or USUAL_N_CTX)
+        self._n_ctx = rounded_up(wishes.n_ctx or usual)
+        shortest = wishes.shortest_n_ctx or wishes.n_ctx or SHORTEST_N_CTX
+        self._shortest = min(self._n_ctx, rounded_up(shortest))
+        sizes = ContextSizes(
+            n_ctx=self._n_ctx,
+            n_ubatch=FAST_UBATCH if self._fast else CPU_UBATCH,
+            n_outputs=1 + wishes.max_draft_length,
+            cache_type=wishes.cache_type,
+            whole_window_cache=wishes.whole_window_cache,
+            n_snapshots=wishes.n_snapshots,
+        )
+        experts = wishes.experts_in_ram and bool(self._fast)
+        self._target = PlacedModel(target, self._fast, sizes, experts_in_ram=experts)
+        self._draft = None
+        if draft is not None:
+            draft_sizes = msgspec.structs.replace(sizes, n_outputs=1, n_snapshots=0)
+            self._draft = PlacedModel(draft, self._fast, draft_sizes)
+        self._experts_in_ram = experts and target.n_expert > 0
+
+    def plan(self) -> MemoryPlan:
+        """Give way step by step until the pair fits."""
+        steps: list[str] = []
+        most = self._most_layers()
+        attempt = _Try(self._n_ctx, most, self._draft is not None)
+        shortage = self._shortage(attempt)
+        if shortage and attempt.with_draft:
+            steps.append(_draft_left_out(shortage))
+            attempt = attempt._replace(with_draft=False)
+            shortage = self._shortage(attempt)
+        if shortage and self._shortest < self._n_ctx:
+            attempt = attempt._replace(n_ctx=self._longest_context(attempt))
+            steps.append(_context_shortened(self._n_ctx, attempt.n_ctx, shortage))
+            shortage = self._shortage(attempt)
+        if shortage and most > 0 and self._wishes.n_gpu_layers is None:
+            attempt = attempt._replace(n_gpu_layers=self._most_that_fit(attempt))
+            moved = most - attempt.n_gpu_layers
+            if moved:
+                steps.append(_layers_moved(moved, self._target.n_places, shortage))
+            shortage = self._shortage(attempt)
+        if shortage:
+            steps.append(_does_not_fit(shortage))
+        return self._as_plan(attempt, steps, fits=shortage is None)
+
+    def _most_layers(self) -> int:
+        if not self._fast:
+            return 0
+        asked = self._wishes.n_gpu_layers
+        all_of_them = self._target.n_places
+        return all_of_them if asked is None or asked < 0 else min(asked, all_of_them)
+
+    def _uses(self, attempt: _Try) -> tuple[list[Use], list[Use]]:
+        """Of the target and of the draft, by device; main memory is the last."""
+        target = self._target.spread(attempt.n_ctx, attempt.n_gpu_layers, self._free)
+        if self._draft is None or not attempt.with_draft:
+            return target, [Use()] * len(target)
+        left = [max(0, free - sum(use)) for free, use in zip(self._free, target, strict=False)]
+        layers = self._draft.n_places if self._fast else 0
+        return target, self._draft.spread(attempt.n_ctx, layers, left)
+
+    def _shortage(self, attempt: _Try, *, of_ram: bool = True) -> _Shortage | None:
+        """What is lacking most, or None where all fits."""
+        target, draft = self._uses(attempt)
+        used = [sum(one) + sum(other) for one, other in zip(target, draft, strict=True)]
+        worst = _Shortage(0, "")
+        ram_free = self._machine.free_ram_bytes - self._ram_margin
+        for device, margin, n_bytes in zip(self._fast, self._margins, used, strict=False):
+            if n_bytes:
+                worst = max(worst, _Shortage(n_bytes + margin - device.free_bytes, device.name))
+                ram_free -= n_bytes if shares_ram(self._machine, device) else 0
+        if of_ram:
+            worst = max(worst, _Shortage(used[-1] - ram_free, "main memory"))
+        return worst if worst.n_bytes > 0 else None
+
+    def _longest_context(self, attempt: _Try) -> int:
+        """The longest that fits, or the shortest allowed."""
+        low, high = self._shortest // 256, self._n_ctx // 256
+        while low < high - 1:
+            middle = (low + high) // 2
+            if self._shortage(attempt._replace(n_ctx=middle * 256)):
+                high = middle
+            else:
+                low = middle
+        return low * 256
+
+    def _most_that_fit(self, attempt: _Try) -> int:
+        """The most layers that the fast devices hold; fewer would only fill main memory more."""
+        low, high = 0, attempt.n_gpu_layers
+        if not self._shortage(attempt, of_ram=False):
+            return high  # only main memory is short
+        while low < high - 1:
+            middle = (low + high) // 2
+            if self._shortage(attempt._replace(n_gpu_layers=middle), of_ram=False):
+                high = middle
+            else:
+                low = middle
+        return low
+
+    def _as_plan(self, attempt: _Try, steps: list[str], *, fits: bool) -> MemoryPlan:
+        target, draft = self._uses(attempt)
+        shares = []
+        ram_free = self._machine.free_ram_bytes
+        rows = zip(self._fast, self._margins, target, draft, strict=False)
+        for device, margin, one, other in rows:
+            shares.append(_share(device.name, device.free_bytes, one, other, margin))
+            ram_free -= sum(one) + sum(other) if shares_ram(self._machine, device) else 0
+        shares.append(_share("CPU", max(0, ram_free), target[-1], draft[-1], self._ram_margin))
+        with_draft = attempt.with_draft and self._draft is not None
+        draft_places = self._draft.n_places if self._draft is not None and self._fast else 0
+        return MemoryPlan(
+            shares=tuple(shares),
+            n_ctx=attempt.n_ctx,
+            n_gpu_layers=attempt.n_gpu_layers,
+            with_draft=with_draft,
+            steps=tuple(steps),
+            fits=fits,
+            n_draft_gpu_layers=draft_places if with_draft else 0,
+            cache_type=self._wishes.cache_type,
+            experts_in_ram=self._experts_in_ram,
+        )
+
+
+def size_text(n_bytes: int) -> str:
+    """A size as a person reads it, such as `1.4 GiB` or `35 MiB`."""
+    if n_bytes < 0.0995 * 2**30:
+        return f"{max(1, round(n_bytes / 2**20))} MiB"
+    return f"{n_bytes / 2**30:.1f} GiB"
+
+
+def _margin(total_bytes: int) -> int:
+    return min(MOST_MARGIN, round(total_bytes * MARGIN_SHARE))
+
+
+def _share(device: str, free_bytes: int, target: Use, draft: Use, margin: int) -> DeviceShare:
+    parts: dict[Part, int] = {
+        "target": target.weights,
+        "draft": draft.weights,
+        "target_kv": target.kv,
+        "draft_kv": draft.kv,
+        "compute": target.compute + draft.compute,
+    }
+    if any(parts.values()):
+        parts["margin"] = margin
+    return DeviceShare(device, free_bytes, {part: size for part, size in parts.items() if size})
+
+
+def _draft_left_out(shortage: _Shortage) -> str:
+    return f"The draft is left out: with it {shortage.device} lacks {size_text(shortage.n_bytes)}."
+
+
+def _context_shortened(before: int, after: int, shortage: _Shortage) -> str:
+    return (
+        f"The context is shortened from {before:,} to {after:,} tokens: "
+        f"{shortage.device} lacks {size_text(shortage.n_bytes)}."
+    )
+
+
+def _layers_moved(moved: int, n_places: int, shortage: _Shortage) -> str:
+    if moved == n_places:
+        what = "All layers go"
+    else:
+        what = f"{moved} of {n_places} layers {'goes' if moved == 1 else 'go'}"
+    return (
+        f"{what} to main memory, where they are slower: "
+        f"{shortage.device} lacks {size_text(shortage.n_bytes)}."
+    )
+
+
+def _does_not_fit(shortage: _Shortage) -> str:
+    return (
+        f"It does not fit: {shortage.device} lacks {size_text(shortage.n_bytes)}. "
+        "Choose a smaller model, or close other programs."
+    )

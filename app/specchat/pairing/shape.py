@@ -1,5 +1,6 @@
 """What memory and speed depend on in a model: from its header, or as far as a catalog knows it."""
 
+import math
 from typing import Literal
 
 import msgspec
@@ -7,22 +8,77 @@ import msgspec
 LayerMemory = Literal["full", "window", "recurrent", "none"]
 
 WINDOWED = frozenset(
-    "afmoe cohere2 cohere2moe exaone-moe exaone4 gemma2 gemma3 gemma3n gemma4 gpt-oss laguna llama4 "
-    "mellum mimo2 muse-glimmer olmo2 plamo3 smallthinker step35".split()
+    (
+        "afmoe",
+        "cohere2",
+        "cohere2moe",
+        "exaone-moe",
+        "exaone4",
+        "gemma2",
+        "gemma3",
+        "gemma3n",
+        "gemma4",
+        "gpt-oss",
+        "laguna",
+        "llama4",
+        "mellum",
+        "mimo2",
+        "muse-glimmer",
+        "olmo2",
+        "plamo3",
+        "smallthinker",
+        "step35",
+    )
 )
 """Architectures some of whose layers look back a limited number of tokens (src/models)."""
 
-RECURRENT = frozenset("arwkv7 mamba mamba2 rwkv6 rwkv6qwen2 rwkv7".split())
+RECURRENT = frozenset(
+    (
+        "arwkv7",
+        "mamba",
+        "mamba2",
+        "rwkv6",
+        "rwkv6qwen2",
+        "rwkv7",
+    )
+)
 HYBRID = frozenset(
-    "bailingmoe3 falcon-h1 glm5-next granitehybrid jamba kimi-k3 kimi-linear lfm2 lfm2moe "
-    "minimax-01 nemotron_h nemotron_h_moe plamo2 qwen35 qwen35moe qwen3next qwen4exp".split()
+    (
+        "bailingmoe3",
+        "falcon-h1",
+        "glm5-next",
+        "granitehybrid",
+        "jamba",
+        "kimi-k3",
+        "kimi-linear",
+        "lfm2",
+        "lfm2moe",
+        "minimax-01",
+        "nemotron_h",
+        "nemotron_h_moe",
+        "plamo2",
+        "qwen35",
+        "qwen35moe",
+        "qwen3next",
+        "qwen4exp",
+    )
 )
 """All or some of whose layers keep a state instead of a cache (`llm_arch_is_recurrent`,
 `llm_arch_is_hybrid`)."""
 
 STEPS_BACK = frozenset(
-    "bailingmoe3 glm5-next kimi-k3 lfm2 lfm2moe nemotron_h nemotron_h_moe qwen35 qwen35moe "
-    "qwen4exp".split()
+    (
+        "bailingmoe3",
+        "glm5-next",
+        "kimi-k3",
+        "lfm2",
+        "lfm2moe",
+        "nemotron_h",
+        "nemotron_h_moe",
+        "qwen35",
+        "qwen35moe",
+        "qwen4exp",
+    )
 )
 """Whose states llama.cpp can keep snapshots of (`llm_arch_supports_rs_rollback`)."""
 
@@ -65,12 +121,14 @@ class ModelShape(msgspec.Struct, frozen=True, kw_only=True):
     n_expert_used: int = 0
     from_header: bool = True
     """False: estimated from the catalog's facts."""
-    shared_embeddings: bool = False
-    """The output matrix is the embeddings: in main memory both are one."""
+    shared_bytes: int = 0
+    """What `input_bytes` and `output_bytes` both count: in main memory it is there once."""
     n_ff_expert: int = 0
     """The width of one expert."""
     attention_width: int = 0
     """Numbers of all query heads of a token."""
+    recurrent_width: int = 0
+    """Numbers that a recurrent layer computes for a token at its widest place."""
     gated: bool = True
     """The feed-forward part has a gate, so that it holds three vectors at a time, not one."""
 
@@ -80,7 +138,15 @@ TYPICAL_BYTES_PER_WEIGHT = 0.6
 """Of a Q4_K_M file."""
 SHARING_SIZE_B = 4.5
 """Billions of weights up to which publishers share input and output embeddings."""
-ALWAYS_SHARED = frozenset("cohere2 gemma2 gemma3 gemma3n gemma4".split())
+ALWAYS_SHARED = frozenset(
+    (
+        "cohere2",
+        "gemma2",
+        "gemma3",
+        "gemma3n",
+        "gemma4",
+    )
+)
 STATE_BYTES_PER_EMBD = 512
 """Of one recurrent layer: 2 MiB at n_embd 4096, as in Qwen3.5 9B."""
 FF_PER_EMBD = 3.5
@@ -144,14 +210,14 @@ def shape_from_facts(
         n_ff=round(width * FF_PER_EMBD),
         n_ctx_train=n_ctx_train,
         from_header=False,
-        shared_embeddings=shared,
+        shared_bytes=embeddings if shared else 0,
         attention_width=width,
     )
 
 
 def _likely_width(n_weights: float, n_layer: int) -> int:
     """A transformer layer has about 12 n_embd squared weights."""
-    return max(128, round((n_weights / n_layer / 12) ** 0.5 / 128) * 128)
+    return max(128, round(math.sqrt(n_weights / n_layer / 12) / 128) * 128)
 
 
 def _full_layers(

@@ -1,0 +1,211 @@
+"""`specchat pairs`: the catalog's pairs as they would run on a machine, the best first."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from specchat.pairing.catalog import Backend, Catalog
+    from specchat.pairing.machine import Machine
+    from specchat.pairing.planned import PlannedFile, PlannedPair
+    from specchat.pairing.speed import Speed
+
+SHOWN = 5
+"""Pairs of the table; `--all` shows the rest."""
+NARROWEST, WIDEST = 80, 140
+INDENT = "   "
+COLUMNS = "{name:<22} {target:<28} {drafter:<7} {size:>7} {context:>4} {speed:>7}"
+DRAFTERS = {"none": "none", "ngram": "n-grams", "model": "model"}
+HEADS = "head"
+
+
+def pairs(
+    vram: tuple[str, ...],
+    ram: str | None,
+    device: Backend | None,
+    show_all: bool,
+    as_json: bool,
+) -> int:
+    """Print the pairs for this machine, or for one described by the options.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        InvalidSetting: the options describe no machine.
+        InvalidCatalog: the person's own catalog does not read.
+    """
+    from specchat.pairing.catalog import read_all
+    from specchat.pairing.planned import PairsReport, report_json
+    from specchat.pairing.planner import rank_pairs
+    from specchat.pairing.what_if import described_machine
+
+    described = bool(vram or ram or device)
+    machine = this_machine(look_for_devices=not (vram or device))
+    if described:
+        machine = described_machine(machine, vram, ram, device)
+    catalog = read_all()
+    ranked = rank_pairs(catalog, machine, on_disk=files_here(catalog))
+    if as_json:
+        listed = tuple(pair for pair in ranked if show_all or pair.fits)
+        print(report_json(PairsReport(machine=machine, pairs=listed)))
+        return 0
+    width = min(WIDEST, max(NARROWEST, shutil.get_terminal_size((NARROWEST, 24)).columns))
+    print("\n".join(table(machine, ranked, show_all=show_all, described=described, width=width)))
+    return 0
+
+
+def this_machine(*, look_for_devices: bool) -> Machine:
+    """This machine now, as a short-lived child with llama.cpp sees it.
+
+    Args:
+        look_for_devices: False spares the child: there is only the CPU.
+
+    Raises:
+        LibraryProblem: llama.cpp cannot be used.
+        EngineCrashed: the child ended, or said nothing in time.
+    """
+    if not look_for_devices:
+        from specchat.host import machine_with
+
+        return machine_with(())
+    from specchat.engine.devices import known_devices
+
+    return known_devices().machine
+
+
+def files_here(catalog: Catalog) -> frozenset[tuple[str, str]]:
+    """The files of the catalog that need no download: those of installed packages."""
+    from specchat.hub.builtin import find_packaged
+
+    files = [pair.target.packaged for pair in catalog.pairs.values()]
+    return frozenset(
+        (file.package, file.file)
+        for file in files
+        if file is not None and find_packaged(file) is not None
+    )
+
+
+def table(
+    machine: Machine,
+    ranked: Sequence[PlannedPair],
+    *,
+    show_all: bool,
+    described: bool,
+    width: int,
+) -> Iterator[str]:
+    """The lines of the table: without `show_all`, the best pair of each of the best models."""
+    from specchat.pairing.planner import best_of_each_model
+
+    fitting = [pair for pair in ranked if pair.fits]
+    shown = ranked if show_all else best_of_each_model(fitting)[:SHOWN]
+    yield from textwrap.wrap(machine_line(machine, described=described), width)
+    yield ""
+    if not shown:
+        yield "No pair of the catalog fits. With --all you see what each of them lacks."
+        return
+    yield COLUMNS.format(
+        name="PAIR", target="TARGET", drafter="DRAFT", size="SIZE", context="CTX", speed="TOK/S"
+    )
+    for pair in shown:
+        yield from _entry(pair, machine, width)
+        yield ""
+    yield from textwrap.wrap(_rest(ranked, fitting, shown), width)
+
+
+def machine_line(machine: Machine, *, described: bool) -> str:
+    """The machine in a sentence."""
+    from specchat.pairing.sizes import gib
+
+    parts = [
+        f"{device.description}, {gib(device.free_bytes)} of {gib(device.total_bytes)} GiB free"
+        for device in machine.devices
+        if device.kind != "cpu"
+    ]
+    memory = f"{gib(machine.free_ram_bytes)} of {gib(machine.ram_bytes)} GiB of main memory free"
+    cores = "1 core" if machine.physical_cores == 1 else f"{machine.physical_cores} cores"
+    which = "A machine like this" if described else "This machine"
+    return f"{which}: {'; '.join([*parts, memory, cores])}."
+
+
+def _entry(pair: PlannedPair, machine: Machine, width: int) -> Iterator[str]:
+    """One pair: its figures in columns, what it takes of each memory, and why it is here."""
+    from specchat.pairing.memory_bar import memory_line, plain
+
+    yield COLUMNS.format(
+        name=pair.name,
+        target=pair.title,
+        drafter=DRAFTERS.get(pair.drafter, HEADS),
+        size=_size(pair),
+        context=context_text(pair.plan.n_ctx),
+        speed=speed_text(pair.speed),
+    ).rstrip()
+    totals = {device.name: device.total_bytes for device in machine.devices}
+    for share in pair.plan.shares:
+        if share.parts:
+            total = totals.get(share.device, machine.ram_bytes)
+            yield INDENT + plain(memory_line(share, total, width - len(INDENT)))
+    facts = [pair.licence, _source(pair.speed), *_draft(pair)]
+    reasons = (pair.why, *pair.verdict) if pair.fits else pair.verdict
+    for words in (" · ".join(filter(None, facts)), *reasons):
+        yield from textwrap.wrap(
+            words, width, initial_indent=INDENT, subsequent_indent=INDENT + "  "
+        )
+
+
+def _size(pair: PlannedPair) -> str:
+    """What there is to download, or that it is here."""
+    if pair.on_disk:
+        return "here"
+    files = [pair.target, *([pair.draft] if pair.draft else [])]
+    size = pair.download_bytes / 1e9
+    known = all(file.size_known for file in files)
+    return f"{size:.1f} GB" if known else f"~{size:.0f} GB"
+
+
+def context_text(n_ctx: int) -> str:
+    """Tokens in thousands, such as `16k`."""
+    return f"{round(n_ctx / 1024)}k"
+
+
+def speed_text(speed: Speed | None) -> str:
+    """Tokens per second, as a span where reports differ."""
+    if speed is None:
+        return "-"
+    low, high = f"{speed.lowest:.0f}", f"{speed.highest:.0f}"
+    return low if low == high else f"{low}-{high}"
+
+
+def _source(speed: Speed | None) -> str:
+    """Where the speed is from."""
+    if speed is None:
+        return ""
+    if speed.source == "measured":
+        return "speed measured here"
+    plain = "measured here" if speed.plain_source == "measured" else "estimated from bandwidth"
+    if speed.source == "reported":
+        return f"speed: plain {speed.plain:.0f} {plain}, times what others report"
+    return f"speed {plain}"
+
+
+def _draft(pair: PlannedPair) -> Iterator[str]:
+    draft: PlannedFile | None = pair.draft
+    if draft is not None:
+        yield f"draft: {draft.title} {draft.quant}"
+
+
+def _rest(
+    ranked: Sequence[PlannedPair], fitting: Sequence[PlannedPair], shown: Sequence[PlannedPair]
+) -> str:
+    """What is not shown, and how to see it."""
+    more = sum(pair not in shown for pair in fitting)
+    lacking = sum(pair not in shown for pair in ranked if not pair.fits)
+    if not more and not lacking:
+        return "Get one with: specchat pull PAIR"
+    return (
+        f"{more} more fit, other files of these models among them, and {lacking} "
+        f"{'does' if lacking == 1 else 'do'} not: --all. Get one with: specchat pull PAIR"
+    )

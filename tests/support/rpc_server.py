@@ -1,0 +1,70 @@
+"""llama.cpp's own RPC server on loopback, with this machine's CPU as its device."""
+
+import ctypes
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from specchat.llama.library import open_library
+from support.engine_process import wait_until
+
+SERVE = (sys.executable, "-m", "support.rpc_server")
+
+
+class RpcServer:
+    """A server's process and where it listens."""
+
+    def __init__(self, process: subprocess.Popen[bytes], address: str) -> None:
+        self.address = address
+        self._process = process
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        self._process.kill()
+        self._process.wait()
+
+    def hang(self) -> None:
+        """Let it go on listening and do nothing more."""
+        self._process.send_signal(signal.SIGSTOP)
+
+
+@contextmanager
+def running_rpc_server() -> Iterator[RpcServer]:
+    """A server that listens; it is gone after the block."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"127.0.0.1:{port}"
+    with subprocess.Popen(
+        [*SERVE, address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            wait_until(lambda: _listens(port), f"a server at {address}")
+            yield RpcServer(process, address)
+        finally:
+            process.kill()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def serve(address: str) -> None:
+    """Serve until killed."""
+    library = open_library()
+    void = ctypes.c_void_p
+    cpu = library.function("ggml_backend_dev_by_type", void, ctypes.c_int)(0)
+    registry = library.function("ggml_backend_reg_by_name", void, ctypes.c_char_p)(b"RPC")
+    find = library.function("ggml_backend_reg_get_proc_address", void, void, ctypes.c_char_p)
+    start = ctypes.CFUNCTYPE(
+        None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, void
+    )(find(registry, b"ggml_backend_rpc_start_server"))
+    start(address.encode(), None, 1, 1, ctypes.byref(void(cpu)))
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
