@@ -246,7 +246,7 @@ def pull(**options: Any) -> None:
 @cli.group(invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def models(context: click.Context, **options: Any) -> None:
+def models(context: click.Context, /, **options: Any) -> None:
     """List the models on this disk, and the pairs that can be made from them."""
     if context.invoked_subcommand is None:
         from specchat.commands.models import show

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -359,3 +360,13 @@ def test_rm_of_an_unknown_name_is_bad_input(person: Person) -> None:
 
     assert done.returncode == 2
     assert "There is no model of this name here" in done.stderr
+
+
+def test_a_name_that_is_no_text_is_noted(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "good.gguf")
+    (tmp_path / os.fsdecode(b"bad\xff.gguf")).symlink_to(model)
+
+    inventory = taken(tmp_path)
+
+    assert list(by_name(inventory)) == ["good"]
+    assert inventory.notes == (f"{tmp_path}/bad\ufffd.gguf has a name that is no text.",)

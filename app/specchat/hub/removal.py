@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.errors import InvalidSetting, NotOurs
+from specchat.errors import CannotWrite, InvalidSetting, NotOurs
 from specchat.hub.inventory import FoundModel
 from specchat.hub.naming import base_name, quant_of, split_part
 from specchat.hub.pulled import Pulled, forget, pulled_files
@@ -96,8 +96,23 @@ def delete(entries: Sequence[Pulled]) -> None:
     """Delete these files. What others have put beside them stays.
 
     Raises:
-        OSError: the disk refuses.
+        CannotWrite: the disk refuses, or huggingface-hub does not know its way in the cache.
     """
+    try:
+        _delete(entries)
+    except OSError as error:
+        raise _still_there(str(error.filename), f"{error.strerror}.") from error
+    for entry in entries:
+        if entry.complete and entry.place.pointer.exists():
+            raise _still_there(str(entry.place.pointer), "It is still there.")
+        forget(entry.file)
+
+
+def _still_there(path: str, happened: str) -> CannotWrite:
+    return CannotWrite(f"Tried to delete {path}.", happened, "Delete the file yourself.")
+
+
+def _delete(entries: Sequence[Pulled]) -> None:
     by_cache: dict[Path, list[Pulled]] = defaultdict(list)
     for entry in entries:
         if entry.complete:
@@ -105,12 +120,10 @@ def delete(entries: Sequence[Pulled]) -> None:
         else:
             entry.place.partial.unlink(missing_ok=True)
     for cache, complete in by_cache.items():
-        _remove_from(cache, {entry.place.pointer.resolve() for entry in complete})
-    for entry in entries:
-        forget(entry.file)
+        _delete_from(cache, {entry.place.pointer.resolve() for entry in complete})
 
 
-def _remove_from(cache: Path, blobs: set[Path]) -> None:
+def _delete_from(cache: Path, blobs: set[Path]) -> None:
     from huggingface_hub import scan_cache_dir
 
     found = scan_cache_dir(cache)
