@@ -210,21 +210,12 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     Raises:
         sqlite3.DatabaseError: it cannot be read.
     """
-    error: sqlite3.Error | None = None
-    for mode in ("mode=ro", "immutable=1"):
-        connection = _opened(f"{path.absolute().as_uri()}?{mode}", BUSY_S)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError as reason:
-            connection.close()
-            error = reason
-        except BaseException:
-            connection.close()
-            raise
-        else:
-            return connection
-    assert error is not None
-    raise error
+    address = path.absolute().as_uri()
+    if path.with_name(path.name + "-wal").exists():  # what is in the log counts too
+        with contextlib.suppress(sqlite3.DatabaseError):
+            return _readable(f"{address}?mode=ro")
+    # Nobody has it open: without locks SQLite leaves no files of its own beside it.
+    return _readable(f"{address}?immutable=1")
 
 
 def copied_to_memory(path: Path | None) -> sqlite3.Connection:
@@ -300,6 +291,16 @@ def _opened(name: str, busy_s: float) -> sqlite3.Connection:
         uri=name.startswith("file:"),
     )
     connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def _readable(name: str) -> sqlite3.Connection:
+    connection = _opened(name, BUSY_S)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

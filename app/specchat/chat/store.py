@@ -1,7 +1,8 @@
 """The conversations of a person: saved while they come in, listed, searched, never overwritten.
 
 Everything but `search` and `tidy` takes about a millisecond and belongs to one thread, the
-screen's. `search` may have to read all texts, and `tidy` waits for the disk: they belong to a worker.
+screen's. `search` may have to read all texts, and `tidy` waits for the disk: both belong to a
+worker.
 """
 
 import os
@@ -230,11 +231,13 @@ class Store:
 
     def withdraw(self, message: int) -> None:
         """Take a message back, with all that was said after it, as if it had never been."""
-        self._coming_in.pop(message, None)
         sql = "SELECT parent FROM messages WHERE id = ?"
         ((parent,),) = self._database.read(sql, (message,))
         delete = "DELETE FROM messages WHERE id = ?"
         self._database.write((rows.SHOW, (parent, message)), (delete, (message,)))
+        left = "SELECT id FROM messages WHERE writer = ?"
+        written = {key for (key,) in self._database.read(left, (self._own_writer(),))}
+        self._coming_in = {key: self._coming_in[key] for key in self._coming_in if key in written}
 
     def branch_off(self, message: int) -> int:
         """A new conversation with copies of everything from the first message to this one."""

@@ -26,7 +26,7 @@ def shorten(text: str, columns: int = LONGEST) -> str:
         return text
     kept = _fitting(text, columns - 1)
     word = kept.rfind(" ")
-    if not text[len(kept)].isspace() and width(kept[:word]) * 2 >= columns:
+    if word > 0 and not text[len(kept)].isspace() and width(kept[:word]) * 2 >= columns:
         kept = kept[:word]
     return kept.rstrip(" ,;:.-") + "…"
 
