@@ -187,6 +187,28 @@ def test_a_withdrawn_question_was_never_asked(store: Store) -> None:
     assert store.search("never") == []
 
 
+def test_a_conversation_of_any_length_can_be_removed(path: Path, clock: Clock) -> None:
+    store = Store.open(path, clock)
+    conversations = [store.new(title=title) for title in ("withdrawn", "deleted")]
+    for conversation in conversations:
+        parent, first = None, 0
+        for number in range(1500):
+            parent = store.ask(conversation, f"number {number}", parent)
+            first = first or parent
+        if conversation == conversations[0]:
+            store.withdraw(first)
+    store.delete(conversations[1])
+    store.close()
+    clock.now += (UNDO_DAYS + 1) * 86_400
+    store = Store.open(path, clock)
+    store.undelete(conversations[1])
+
+    assert store.load(conversations[0]).messages == {}
+    assert titles(store) == ["withdrawn"]
+    assert store.search("number") == []
+    store.close()
+
+
 def test_branching_off_copies_the_line_up_to_there(store: Store) -> None:
     conversation = store.new(Setup(system="Be brief."))
     first = exchange(store, conversation, "One?", "1.", None)

@@ -27,10 +27,11 @@ CONVERSATIONS = (
     "CREATE INDEX conversations_listed ON conversations (archived, pinned DESC, updated_at DESC)"
     " WHERE deleted_at IS NULL",
     "CREATE INDEX conversations_deleted ON conversations (deleted_at) WHERE deleted_at IS NOT NULL",
+    # No cascade from parent to child: SQLite follows one for a thousand steps at most.
     """CREATE TABLE messages (
         id INTEGER PRIMARY KEY,
         conversation INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
-        parent INTEGER REFERENCES messages ON DELETE CASCADE,
+        parent INTEGER REFERENCES messages DEFERRABLE INITIALLY DEFERRED,
         role TEXT NOT NULL,
         state TEXT NOT NULL,
         writer TEXT,

@@ -36,6 +36,9 @@ SHOW = """UPDATE conversations SET current = ?
     WHERE id = (SELECT conversation FROM messages WHERE id = ?)"""
 USED = """UPDATE conversations SET updated_at = ?
     WHERE id = (SELECT conversation FROM messages WHERE id = ?)"""
+REMOVE = """WITH RECURSIVE below (id) AS (
+        VALUES (?) UNION ALL SELECT m.id FROM messages m JOIN below b ON m.parent = b.id)
+    DELETE FROM messages WHERE id IN below"""
 FIRST_EXCHANGE = """SELECT m.role, m.text, m.state, a.record
     FROM messages m LEFT JOIN answers a ON a.message = m.id
     WHERE m.conversation = ? ORDER BY m.id LIMIT 2"""

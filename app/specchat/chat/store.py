@@ -233,8 +233,7 @@ class Store:
         """Take a message back, with all that was said after it, as if it had never been."""
         sql = "SELECT parent FROM messages WHERE id = ?"
         ((parent,),) = self._database.read(sql, (message,))
-        delete = "DELETE FROM messages WHERE id = ?"
-        self._database.write((rows.SHOW, (parent, message)), (delete, (message,)))
+        self._database.write((rows.SHOW, (parent, message)), (rows.REMOVE, (message,)))
         left = "SELECT id FROM messages WHERE writer = ?"
         written = {key for (key,) in self._database.read(left, (self._own_writer(),))}
         self._coming_in = {key: self._coming_in[key] for key in self._coming_in if key in written}
