@@ -263,6 +263,8 @@ def changed(**changes: Any) -> bytes:
         (changed(messages__0__mood="good"), r"damaged: .*unknown field `mood`"),
         (changed(messages__1__tokens__origins=[]), "As many origins and sizes as tokens"),
         (changed(messages__1__answer__sampling__temperature=-1), "damaged: Tried to set the temp"),
+        (changed(messages__1__answer__seed=2**63), "damaged: 9223372036854775808 is too large"),
+        (changed(messages__1__tokens__ids=[10**40]), "damaged: .* too large"),
         (changed(created_at="yesterday"), r"damaged: .*RFC3339"),
         (changed(created_at="2026-11-18T11:06:40"), r"damaged: .*timezone"),
     ],

@@ -54,6 +54,7 @@ def parse_conversation(data: bytes) -> tuple[Conversation, dict[int, Tokens]]:
         raise ValueError("it is no conversation that specchat has written")
     if raw.get("version") != VERSION:
         raise ValueError("it was written by a newer specchat")
+    _refuse_large_numbers(raw)
     try:
         _restore_infinities(raw)
         return from_exported(msgspec.convert(raw, ExportedConversation, str_keys=True))
@@ -73,6 +74,19 @@ def _restore_infinities(file: dict[str, Any]) -> None:
         biases = sampling.get("logit_bias") if isinstance(sampling, dict) else None
         if isinstance(biases, dict):
             biases |= {token: -math.inf for token, bias in biases.items() if bias is None}
+
+
+def _refuse_large_numbers(file: Any) -> None:
+    """A whole number of more than 64 bits can be read, but not saved."""
+    values = [file]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            values += value.values()
+        elif isinstance(value, list):
+            values += value
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError(f"it is damaged: {value} is too large")
 
 
 def _refused(path: Path, happened: str) -> NotAConversation:
