@@ -9,7 +9,6 @@ import msgspec
 
 from specchat.choosing.disk import FilesHere, files_here, models_on_disk, pair_files
 from specchat.choosing.last_pair import LastPair, last_pair
-from specchat.choosing.machine_now import machine_now
 from specchat.choosing.shown import measured_here
 from specchat.engine.protocol import Load, Notice, Pair, Plan
 from specchat.errors import InvalidSetting, NoModel
@@ -17,7 +16,6 @@ from specchat.hub.builtin import BUILT_IN, built_in_model
 from specchat.pairing.abilities import THIS_VERSION
 from specchat.pairing.catalog import Catalog, CatalogModel, CatalogPair, read_all
 from specchat.pairing.measured import Measured
-from specchat.pairing.planned import draft_file, target_file
 from specchat.speculation.settings import MAX_DRAFT_LENGTH, DrafterChoice, DraftLength
 
 LONGEST_BY_ITSELF = 16
@@ -158,6 +156,7 @@ def _best_here(asked: Asked) -> Choice:
 
 
 def _best_of(catalog: Catalog, here: FilesHere, rpc: tuple[str, ...]) -> CatalogPair | None:
+    from specchat.choosing.machine_now import machine_now
     from specchat.pairing.planner import rank_pairs
 
     ranked = rank_pairs(
@@ -237,6 +236,8 @@ def _no_such_pair(name: str, names: Iterable[str]) -> InvalidSetting:
 
 
 def _not_here(catalog: Catalog, pair: CatalogPair) -> NoModel:
+    from specchat.pairing.planned import draft_file, target_file
+
     target, draft = target_file(catalog, pair, ()), draft_file(catalog, pair, ())
     if pair.target.package is not None:
         return NoModel(
@@ -254,6 +255,8 @@ def _not_here(catalog: Catalog, pair: CatalogPair) -> NoModel:
 
 
 def _draft_not_here(catalog: Catalog, pair: CatalogPair) -> NoModel:
+    from specchat.pairing.planned import draft_file
+
     size = draft_file(catalog, pair, ()).size_bytes
     return NoModel(
         f"Tried to draft with {pair.draft.file}.",

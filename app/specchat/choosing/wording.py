@@ -49,12 +49,12 @@ def without_draft(error: SpecchatError) -> Notice:
 def not_enough(target: GgufFile, plan: MemoryPlan, asked_n_ctx: int | None) -> NotEnoughMemory:
     """A pair that does not fit, with the figures of every device that is too small."""
     short = [share for share in plan.shares if share.used_bytes > share.free_bytes]
-    needs = "; ".join(_need(share) for share in short or plan.shares)
+    needs = ", and ".join(_need(share) for share in short or plan.shares)
     shorter = f"Use a shorter context than --ctx {asked_n_ctx}. " if asked_n_ctx else ""
     return NotEnoughMemory(
         f"Tried to make room for {short_name(target)}, with a context of {plan.n_ctx:,} tokens.",
-        f"It does not fit: {needs}.",
-        f"{shorter}{CLOSE_PROGRAMS}. With --gpu-layers 0 it is loaded all the same.",
+        f"It needs {needs}.",
+        f"{shorter}{CLOSE_PROGRAMS}. With --gpu-layers N it is loaded all the same.",
     )
 
 
@@ -69,7 +69,7 @@ def not_enough_for_draft(target: GgufFile, draft: GgufFile, plan: MemoryPlan) ->
 
 def _need(share: DeviceShare) -> str:
     name = MAIN_MEMORY if share.device == "CPU" else share.device
-    return f"it needs {size_text(share.used_bytes)} of {name}, of which {_free(share)}"
+    return f"{size_text(share.used_bytes)} of {name}, of which {_free(share)}"
 
 
 def _free(share: DeviceShare) -> str:
