@@ -220,3 +220,4 @@ def test_the_machine_of_a_build_for_the_cpu_is_the_systems() -> None:
     found = asyncio.run(find_machine())
 
     assert 0 < found.free_ram_bytes <= found.ram_bytes
+    assert found.devices[-1].kind == "cpu"
