@@ -2,15 +2,16 @@
 
 import ctypes
 import os
+import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import psutil
 
-from specchat.errors import ContextTooLarge, DecodeFailed
+from specchat.errors import ContextTooLarge, DecodeFailed, InvalidSetting
 from specchat.llama.library import AbortFlag
 from specchat.llama.model import Model
 
@@ -33,8 +34,24 @@ is the answer after a cold start (tests/real_model/test_conversation.py). The pr
 the prompt speed at 1,400 tokens of a 135M model, less where attention is a smaller part.
 """
 
-MEMORY_KEPT_FREE = 0.05
-"""Share of the free memory that a new KV cache leaves alone."""
+
+class CacheType(NamedTuple):
+    """A type of the numbers in a KV cache."""
+
+    number: int
+    """In `enum ggml_type` (ggml.h)."""
+    bytes_per_32: int
+
+
+CACHE_TYPES = {
+    "f16": CacheType(1, 64),
+    "q8_0": CacheType(8, 34),
+    "q4_0": CacheType(2, 18),
+}
+FLASH_ATTENTION = 1
+"""`LLAMA_FLASH_ATTN_TYPE_ENABLED` (llama.h): values in quantised blocks can be read no other way."""
+REFUSED_TYPE = re.compile("cache type|V cache|flash_attn", re.IGNORECASE)
+"""In the line that tells that a model cannot have a quantised cache."""
 
 
 class Aborted(Exception):
@@ -62,9 +79,13 @@ class Context:
         n_ctx: cells of the cache; llama.cpp rounds up to a multiple of 256.
         n_outputs: most rows of logits that one decode asks for.
         abort: ends a running decode when set.
+        cache_type: of keys and values, one of `CACHE_TYPES`.
+        whole_window_cache: layers with a sliding window keep every token all the same. Otherwise
+            they keep the window and a micro-batch more; what goes back further starts over.
 
     Raises:
         ContextTooLarge: the cache does not fit into memory.
+        InvalidSetting: the model cannot have a cache of this type.
     """
 
     def __init__(
@@ -75,6 +96,8 @@ class Context:
         n_outputs: int,
         abort: AbortFlag,
         n_threads: int | None = None,
+        cache_type: str = "f16",
+        whole_window_cache: bool = True,
     ) -> None:
         self.model = model
         self.tokens: list[int] = []
@@ -83,19 +106,28 @@ class Context:
         self._abort = abort
         self._log = model.library.log
         n_ctx = -(-n_ctx // CELL_STEP) * CELL_STEP
-        _require_room(model, n_ctx)
+        self.cache_type = cache_type
+        self.window = 0
+        """Tokens that windowed layers look back to, where they do not keep all; 0 elsewhere."""
+        if not (whole_window_cache or model.is_recurrent):
+            self.window = max(0, api.llama_model_n_swa(model.handle))
         params = api.llama_context_default_params()
         params.n_ctx = n_ctx
         params.n_batch, params.n_ubatch = GPU_BATCH if model.devices else CPU_BATCH
+        params.swa_full = not self.window
+        params.type_k = params.type_v = CACHE_TYPES[cache_type].number
+        if cache_type != "f16":
+            params.flash_attn_type = FLASH_ATTENTION
         self.n_batch: int = params.n_batch
-        self.n_outputs: int = min(n_outputs, self.n_batch)
+        # A round within one micro-batch overwrites nothing that going back over it would need.
+        self.n_outputs: int = min(n_outputs, params.n_ubatch if self.window else self.n_batch)
         params.n_outputs_max = self.n_outputs
         self.n_threads = n_threads or default_threads()
         params.n_threads = params.n_threads_batch = self.n_threads
         mark = self._log.mark()
         self.handle: Any = api.llama_init_from_model(model.handle, params)
         if not self.handle:
-            raise _too_large(model, n_ctx, self._log.errors(mark))
+            raise _refused(model, n_ctx, cache_type, self._log.errors(mark))
         self._memory = api.llama_get_memory(self.handle)
         api.llama_set_abort_callback(self.handle, abort.callback, abort.address)
         self.n_ctx: int = api.llama_n_ctx_seq(self.handle)
@@ -195,7 +227,7 @@ class Context:
         """
         if length >= len(self.tokens):
             return len(self.tokens)
-        if not self.can_step_back or length == 0:
+        if not self.can_step_back or length == 0 or not self._still_holds_window(length):
             self._api.llama_memory_clear(self._memory, not self.can_step_back)
             length = 0
         elif not self._api.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1):
@@ -226,6 +258,16 @@ class Context:
         for index in range(self.n_batch):
             self._batch.seq_id[index][0] = SEQUENCE
 
+    def _still_holds_window(self, length: int) -> bool:
+        """Whether the token after the first `length` would find all that it looks back to.
+
+        Asked before the tail is dropped; llama.cpp would drop it and attend to what is left.
+        """
+        if not self.window:
+            return True
+        oldest = int(self._api.llama_memory_seq_pos_min(self._memory, SEQUENCE))
+        return oldest <= max(0, length - self.window + 1)
+
     def _length_in_cache(self) -> int:
         return int(self._api.llama_memory_seq_pos_max(self._memory, SEQUENCE)) + 1
 
@@ -246,17 +288,22 @@ class Context:
         )
 
 
-def _require_room(model: Model, n_ctx: int) -> None:
-    """Refuse a cache that this machine's memory cannot hold: filling it would end the process."""
-    if model.devices or model.is_recurrent:
-        return  # then the cache is on the device, or has no such size
-    needed = model.kv_bytes(n_ctx)
-    if needed > psutil.virtual_memory().available * (1 - MEMORY_KEPT_FREE):
-        raise _too_large(model, n_ctx, [])
+def _refused(
+    model: Model, n_ctx: int, cache_type: str, log: list[str]
+) -> ContextTooLarge | InvalidSetting:
+    """Why llama.cpp made no context, by its error lines."""
+    reason = next((line for line in log if REFUSED_TYPE.search(line)), None)
+    if cache_type == "f16" or reason is None:
+        return _too_large(model, n_ctx, cache_type, log)
+    return InvalidSetting(
+        f"Tried to keep the KV cache of {model.path.name} in {cache_type}.",
+        f"This model cannot have one: {reason.split(': ', 1)[-1].rstrip('.')}.",
+        "Use --cache-type f16.",
+    )
 
 
-def _too_large(model: Model, n_ctx: int, log: list[str]) -> ContextTooLarge:
-    needed = model.kv_bytes(n_ctx) / 2**30
+def _too_large(model: Model, n_ctx: int, cache_type: str, log: list[str]) -> ContextTooLarge:
+    needed = model.kv_bytes(n_ctx, CACHE_TYPES[cache_type].bytes_per_32) / 2**30
     free = psutil.virtual_memory().available / 2**30
     happened = f"Its KV cache needs about {needed:.1f} GiB; {free:.1f} GiB of memory are free."
     if log:
