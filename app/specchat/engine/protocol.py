@@ -34,6 +34,7 @@ MAX_THREADS = 512
 ADDRESS = re.compile(r"[A-Za-z0-9._-]+:([0-9]{1,5})")
 
 Role = Literal["system", "user", "assistant"]
+SteppingBack = Literal["cache", "window", "snapshots", "checkpoints"]
 DrafterName = Literal["chain", "model", "ngram", "none"]
 LoadStep = Literal["target", "draft", "costs"]
 FinishReason = Literal["stop", "length", "cancelled"]
@@ -232,6 +233,8 @@ class Loaded(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     n_threads: int
     drafter: DrafterName
     """What `auto` means for this pair."""
+    stepping_back: SteppingBack = "cache"
+    """How the target takes back what it refused (docs/hybrid.md)."""
     engine: EngineFacts
     notices: tuple[Notice, ...] = ()
     load_s: float

@@ -29,6 +29,7 @@ from specchat.llama.model import Model
 from specchat.llama.rpc import SILENCE_S, add_servers, limit_silence
 from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
 from specchat.pairing.memory_estimate import ContextSizes
+from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.speculation.controller import AdaptiveLength, FixedLength, LengthController
 from specchat.speculation.drafters.base import Drafter
 from specchat.speculation.drafters.chain import ChainDrafter
@@ -72,7 +73,7 @@ class Session:
         self._context: Context | None = None
         self._draft: DraftModel | None = None
         try:
-            self._context = self._make_context(self._target, 1 + plan.max_draft_length)
+            self._context = self._make_context(self._target, plan.max_draft_length)
             _warm_up(self._context)
             if load.pair.draft is not None:
                 self._draft = self._load_draft(load.pair.draft, emit)
@@ -87,8 +88,6 @@ class Session:
         )
         self._ngram = NgramDrafter()
         self._adaptive = self._measured(emit)
-        if not self._context.can_step_back:
-            self._notices.append(_cannot_step_back(self._target))
         if self._target.chat_template is None:
             self._notices.append(_no_template(self._target))
         self._notices += load_alarms(self._loading())
@@ -103,6 +102,7 @@ class Session:
             n_ctx=self._context.n_ctx,
             n_threads=self._n_threads,
             drafter=self._drafter_name("auto"),
+            stepping_back=self._context.memory.kind,
             engine=engine_facts(self._library),
             notices=tuple(self._notices),
             load_s=self._load_s,
@@ -176,6 +176,7 @@ class Session:
             n_outputs=1 + plan.max_draft_length if target else 1,
             cache_type=plan.cache_type if target else plan.draft_cache_type,
             whole_window_cache=plan.whole_window_cache,
+            n_snapshots=min(plan.max_draft_length, MOST_SNAPSHOTS) if target else 0,
         )
         self._notices += require_room(
             path,
@@ -189,7 +190,7 @@ class Session:
     def _n_ctx(self, n_ctx_train: int) -> int:
         return self._plan.n_ctx or min(DEFAULT_N_CTX, n_ctx_train or DEFAULT_N_CTX)
 
-    def _make_context(self, model: Model, n_outputs: int) -> Context:
+    def _make_context(self, model: Model, longest_draft: int) -> Context:
         plan, target = self._plan, model is self._target
         n_ctx = self._n_ctx(self._target.n_ctx_train)
         if n_ctx > self._target.n_ctx_train > 0 and target:
@@ -197,9 +198,10 @@ class Session:
         context = Context(
             model,
             n_ctx=n_ctx,
-            n_outputs=n_outputs,
+            n_outputs=1 + longest_draft,
             n_threads=self._n_threads,
             abort=self._abort,
+            n_snapshots=min(longest_draft, MOST_SNAPSHOTS),
             cache_type=plan.cache_type if target else plan.draft_cache_type,
             whole_window_cache=plan.whole_window_cache,
         )
@@ -216,7 +218,7 @@ class Session:
         try:
             model = self._load_model(path, "draft", emit)
             _require_match(self._target, model)
-            context = self._make_context(model, 1)
+            context = self._make_context(model, 0)
         except SpecchatError as error:
             if model is not None:
                 model.close()
@@ -247,9 +249,6 @@ class Session:
         Raises:
             InvalidSetting: the draft model was asked for and none is loaded.
         """
-        assert self._context is not None
-        if not self._context.can_step_back:
-            return "none"
         if choice == "auto":
             return "chain" if self._draft is not None else "ngram"
         if choice == "model" and self._draft is None:
@@ -275,15 +274,16 @@ class Session:
             return FixedLength(0, self._adaptive.baseline), 0
         if length == "auto":
             return self._adaptive, self._adaptive.longest
-        fixed = min(length, self._plan.max_draft_length)
+        assert self._context is not None
+        fixed = min(length, self._context.longest_draft)
         return FixedLength(fixed, self._adaptive.baseline), fixed
 
     def _measured(self, emit: Emit) -> AdaptiveLength:
         """A controller that knows what decode calls cost here."""
         assert self._context is not None
         draft = self._draft.context if self._draft is not None else None
-        longest = self._plan.max_draft_length
-        if self._plan.measure_costs and longest > 0 and self._context.can_step_back:
+        longest = self._context.longest_draft
+        if self._plan.measure_costs and longest > 0:
             costs = known_costs(
                 self._context,
                 draft,
@@ -292,7 +292,8 @@ class Session:
             )
         else:
             costs = quick_costs(self._context)
-        return adaptive(costs, longest)
+        replays = self._context.memory.kind == "checkpoints"
+        return adaptive(costs, longest, replays=replays)
 
 
 def _warm_up(context: Context) -> None:
@@ -303,17 +304,10 @@ def _warm_up(context: Context) -> None:
 
 def _require_match(target: Model, draft: Model) -> None:
     """Refuse a draft whose guesses the target could not use."""
-    tried = f"Tried to draft with {draft.path.name} for {target.path.name}."
-    if draft.is_recurrent:
-        raise DraftMismatch(
-            tried,
-            f"Its architecture, {draft.architecture}, keeps a state that cannot step back.",
-            "Choose a draft with a plain KV cache.",
-        )
     difference = vocabulary_difference(_vocabulary_facts(target), _vocabulary_facts(draft))
     if difference is not None:
         raise DraftMismatch(
-            tried,
+            f"Tried to draft with {draft.path.name} for {target.path.name}.",
             difference,
             "Choose a draft of the same family, or leave --draft out to draft by n-grams.",
         )
@@ -349,15 +343,6 @@ def _without_draft(error: SpecchatError) -> Notice:
         title="Going on without the draft model",
         message=f"{error.message} Guesses come from the conversation itself (n-gram).",
         help=error.next_step,
-    )
-
-
-def _cannot_step_back(model: Model) -> Notice:
-    return Notice(
-        kind="plain_decoding",
-        title="Plain decoding",
-        message=f"{model.name} keeps a state that cannot step back, so nothing is drafted.",
-        help="Speculation needs a target with a plain KV cache.",
     )
 
 

@@ -10,8 +10,8 @@ from specchat.speculation.controller import LengthController
 from specchat.speculation.distribution import Distribution
 from specchat.speculation.drafters.base import Draft
 from specchat.speculation.draws import Draws, RandomDraws
+from specchat.speculation.reading import read_prompt
 from specchat.speculation.sampling import Sampler
-from specchat.speculation.sequence import shared_prefix
 from specchat.speculation.settings import SamplingSettings
 
 STAND_IN = 0
@@ -25,10 +25,12 @@ class ModelDrafter:
     comes, the draft reads another token in its place, and guesses on.
 
     What it drafted stays in its cache as far as the target keeps it, so drafted tokens are not
-    decoded twice (llama.cpp drops and decodes them again: common/speculative.cpp).
+    decoded twice (llama.cpp drops and decodes them again: common/speculative.cpp). A model that
+    keeps a state goes back to where it began to guess, and reads what was kept together with the
+    next token.
 
     Args:
-        context: the draft model's own; it must be able to step back.
+        context: the draft model's own.
         n_vocab: the target's vocabulary size; ids beyond it are never drafted.
     """
 
@@ -53,11 +55,11 @@ class ModelDrafter:
             Aborted: the abort flag was set.
         """
         self._sampler, self._draws = sampler, draws
-        prompt = self._readable(ids[:-1])
-        kept = self._context.rollback(shared_prefix(self._context.tokens, prompt))
+        reading = read_prompt(self._context, self._readable(ids[:-1]))
+        next(reading)  # forgets what the prompt does not share
         if not controller.could_pay("model"):
             return
-        for _ in self._context.prefill(prompt[kept:]):
+        for _ in reading:
             pass
 
     def pending(self, ids: Sequence[int]) -> int:
@@ -85,6 +87,8 @@ class ModelDrafter:
             goes_on = controller.go_on(confidence)
             if not goes_on or len(tokens) >= limit or token in self._end_tokens:
                 return Draft(tokens, rows or None, source="model")
+            if len(tokens) == 1:
+                self._context.mark()  # all before here will be kept
             feed = [token]
 
     def rollback(self, length: int) -> None:
