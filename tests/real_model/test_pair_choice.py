@@ -73,7 +73,7 @@ def test_a_context_beyond_all_memory_is_refused_before_anything_is_loaded() -> N
     done = specchat("run", "--ctx", "2000000000", *FRANCE)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("Not enough memory: Tried to make room for SmolLM2")
+    assert done.stderr.startswith("It does not fit into memory: Tried to make room for SmolLM2")
     assert "of main memory, of which" in done.stderr
 
 

@@ -11,7 +11,7 @@ from specchat.choosing.choice import Asked, Choice, choose
 from specchat.choosing.machine_now import cpu_alone, find_machine
 from specchat.choosing.placing import Placed, place
 from specchat.engine.protocol import Plan
-from specchat.errors import DraftMismatch, InvalidSetting, NotEnoughMemory
+from specchat.errors import DraftMismatch, InvalidSetting, OutOfMemory
 from specchat.pairing.machine import Machine
 from support.header_files import layers, texts, write_header_file
 from support.person_disk import put_in_hub_cache, write_own_catalog
@@ -81,7 +81,7 @@ def test_a_draft_that_does_not_fit_is_left_out_with_the_sentence_of_the_plan(wri
 
 def test_a_draft_that_has_to_be_there_is_refused_where_there_is_no_room(write: Write) -> None:
     tight = machine(card(1250 * MIB))
-    with pytest.raises(NotEnoughMemory, match=r"d.gguf beside t.gguf.*CUDA0 lacks"):
+    with pytest.raises(OutOfMemory, match=r"d.gguf beside t.gguf.*CUDA0 lacks"):
         placed(tight, write("t", 20), write("d", 9), ctx=512, keeps_draft=True)
 
 
@@ -103,7 +103,7 @@ def test_no_context_is_named_where_none_was_asked_for_and_all_fits(write: Write)
 
 
 def test_what_does_not_fit_at_all_is_refused_with_figures_and_what_to_do(write: Write) -> None:
-    with pytest.raises(NotEnoughMemory) as refused:
+    with pytest.raises(OutOfMemory) as refused:
         placed(machine(ram_bytes=2 * GIB, free_ram_bytes=GIB), write("t", 20), ctx=4096)
 
     assert "t.gguf, with a context of 4,096 tokens" in refused.value.message

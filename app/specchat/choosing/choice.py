@@ -14,7 +14,7 @@ from specchat.engine.protocol import Load, Notice, Pair, Plan
 from specchat.errors import InvalidSetting, NoModel
 from specchat.hub.builtin import BUILT_IN, built_in_model
 from specchat.pairing.abilities import THIS_VERSION
-from specchat.pairing.catalog import Catalog, CatalogModel, CatalogPair, read_all
+from specchat.pairing.catalog import CacheType, Catalog, CatalogModel, CatalogPair, read_all
 from specchat.pairing.measured import Measured
 from specchat.speculation.settings import MAX_DRAFT_LENGTH, DrafterChoice, DraftLength
 
@@ -39,6 +39,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     gpu_layers: int | None = None
     """None leaves it to the memory plan; -1 puts all on the GPU."""
     rpc: tuple[str, ...] = ()
+    cache_type: CacheType | None = None
+    """Of the target's KV cache; None: what the catalog has for the pair, else f16."""
+    draft_cache_type: CacheType = "f16"
+    experts_in_ram: bool = False
+    """Of a mixture; otherwise the memory plan decides for a pair of the catalog."""
     drafter: DrafterChoice = "auto"
     draft_length: DraftLength = "auto"
     draft_required: bool = False
@@ -219,6 +224,9 @@ def _plan(asked: Asked, suggested: int | None) -> Plan:
         n_threads=asked.threads,
         n_gpu_layers=-1 if asked.gpu_layers is None else asked.gpu_layers,
         rpc=asked.rpc,
+        cache_type=asked.cache_type or "f16",
+        draft_cache_type=asked.draft_cache_type,
+        experts_in_ram=asked.experts_in_ram,
         max_draft_length=min(max(longest, 0), MAX_DRAFT_LENGTH),
         measure_costs=length == "auto" and asked.drafter != "none",
         draft_required=asked.draft_required,

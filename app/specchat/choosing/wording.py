@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from specchat.engine.protocol import Notice
-from specchat.errors import NotEnoughMemory, SpecchatError
+from specchat.errors import OutOfMemory, SpecchatError
 from specchat.pairing.gguf_file import GgufFile
 from specchat.pairing.memory import DeviceShare, MemoryPlan, size_text
 from specchat.pairing.verdict import short_name
@@ -46,21 +46,21 @@ def without_draft(error: SpecchatError) -> Notice:
     )
 
 
-def not_enough(target: GgufFile, plan: MemoryPlan, asked_n_ctx: int | None) -> NotEnoughMemory:
+def not_enough(target: GgufFile, plan: MemoryPlan, asked_n_ctx: int | None) -> OutOfMemory:
     """A pair that does not fit, with the figures of every device that is too small."""
     short = [share for share in plan.shares if share.used_bytes > share.free_bytes]
     needs = ", and ".join(_need(share) for share in short or plan.shares)
     shorter = f"Use a shorter context than --ctx {asked_n_ctx}. " if asked_n_ctx else ""
-    return NotEnoughMemory(
+    return OutOfMemory(
         f"Tried to make room for {short_name(target)}, with a context of {plan.n_ctx:,} tokens.",
         f"It needs {needs}.",
         f"{shorter}{CLOSE_PROGRAMS}. With --gpu-layers N it is loaded all the same.",
     )
 
 
-def not_enough_for_draft(target: GgufFile, draft: GgufFile, plan: MemoryPlan) -> NotEnoughMemory:
+def not_enough_for_draft(target: GgufFile, draft: GgufFile, plan: MemoryPlan) -> OutOfMemory:
     """A draft for which there is no memory, where it is what was asked for."""
-    return NotEnoughMemory(
+    return OutOfMemory(
         f"Tried to make room for {short_name(draft)} beside {short_name(target)}.",
         plan.steps[0],
         "Use a shorter context (--ctx), close other programs, or leave the draft out.",
