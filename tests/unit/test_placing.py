@@ -104,12 +104,15 @@ def test_no_context_is_named_where_none_was_asked_for_and_all_fits(write: Write)
 
 def test_what_does_not_fit_at_all_is_refused_with_figures_and_what_to_do(write: Write) -> None:
     with pytest.raises(OutOfMemory) as refused:
-        placed(machine(ram_bytes=2 * GIB, free_ram_bytes=GIB), write("t", 20), ctx=4096)
+        placed(small := machine(ram_bytes=2 * GIB, free_ram_bytes=GIB), write("t", 20), ctx=4096)
 
     assert "t.gguf, with a context of 4,096 tokens" in refused.value.message
     assert "1.6 GiB of main memory, of which 1.0 GiB are free" in refused.value.message
     assert refused.value.next_step.startswith("Use a shorter context than --ctx 4096.")
-    assert "--gpu-layers N" in refused.value.next_step
+    assert "--gpu-layers 0" in refused.value.next_step
+    with pytest.raises(OutOfMemory) as refused:
+        placed(small, write("t", 20), ctx=8192)
+    assert "--gpu-layers" not in refused.value.next_step  # no room even for the context
 
 
 def test_layers_that_were_asked_for_are_loaded_even_if_they_do_not_fit(write: Write) -> None:

@@ -6,7 +6,6 @@ from specchat.pairing.gguf_file import GgufFile
 from specchat.pairing.verdict import judge, short_name
 from specchat.pairing.vocabulary import vocabulary_of
 
-
 OBJECTIONS = ("other_vocabulary", "drafter_unsupported", "no_draft")
 """Verdicts that are about the draft. Whether a state can step back the engine knows better."""
 

@@ -5,11 +5,18 @@ from collections.abc import Iterable
 from specchat.engine.protocol import Notice
 from specchat.errors import OutOfMemory, SpecchatError
 from specchat.pairing.gguf_file import GgufFile
-from specchat.pairing.memory import DeviceShare, MemoryPlan, size_text
+from specchat.pairing.memory import DeviceShare, MemoryPlan, Part, size_text
 from specchat.pairing.verdict import short_name
 
 MAIN_MEMORY = "main memory"
+KEPT_FREE = 0.05
+"""Of free main memory: what the engine leaves alone."""
 CLOSE_PROGRAMS = "Close other programs, or choose a smaller model: specchat pairs"
+
+FORCED = (
+    ". With --gpu-layers 0 it is loaded all the same, and what has no room is read from the disk "
+    "again for every token."
+)
 
 
 def gave_way(plan: MemoryPlan) -> tuple[Notice, ...]:
@@ -54,7 +61,7 @@ def not_enough(target: GgufFile, plan: MemoryPlan, asked_n_ctx: int | None) -> O
     return OutOfMemory(
         f"Tried to make room for {short_name(target)}, with a context of {plan.n_ctx:,} tokens.",
         f"It needs {needs}.",
-        f"{shorter}{CLOSE_PROGRAMS}. With --gpu-layers N it is loaded all the same.",
+        f"{shorter}{CLOSE_PROGRAMS}{FORCED if _can_be_forced(plan) else ''}",
     )
 
 
@@ -65,6 +72,13 @@ def not_enough_for_draft(target: GgufFile, draft: GgufFile, plan: MemoryPlan) ->
         plan.steps[0],
         "Use a shorter context (--ctx), close other programs, or leave the draft out.",
     )
+
+
+def _can_be_forced(plan: MemoryPlan) -> bool:
+    """Weights need no room in main memory: they are mapped from the file. A context does."""
+    context: tuple[Part, ...] = ("target_kv", "draft_kv", "compute")
+    held = sum(share.parts.get(part, 0) for share in plan.shares for part in context)
+    return held < plan.shares[-1].free_bytes * (1 - KEPT_FREE)
 
 
 def _need(share: DeviceShare) -> str:
