@@ -148,6 +148,14 @@ def test_a_draft_of_another_family_is_refused_where_it_is_required_and_told_wher
     assert "Token 77 is 't77'" in notice.message
 
 
+def test_what_was_asked_of_the_caches_is_planned_and_told_to_the_engine(write: Write) -> None:
+    usual, small = placed(AMPLE, write("t", 20)), placed(AMPLE, write("t", 20), cache_type="q4_0")
+
+    shares = [found.plan.shares[0].parts["target_kv"] for found in (usual, small) if found.plan]
+    assert shares[1] * 3 < shares[0]
+    assert small.load.plan == Plan(cache_type="q4_0")
+
+
 @pytest.fixture
 def pair(specchat_home: Path, tmp_path: Path, write: Write) -> None:
     """A pair of the person's catalog on this disk: 7B by its own account, 16k of context."""

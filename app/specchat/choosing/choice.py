@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from specchat.choosing.disk import FilesHere, files_here, models_on_disk, pair_files
+from specchat.choosing.disk import FilesHere, PairFiles, files_here, models_on_disk, pair_files
 from specchat.choosing.last_pair import LastPair, last_pair
 from specchat.choosing.shown import measured_here
 from specchat.engine.protocol import Load, Notice, Pair, Plan
@@ -109,15 +109,17 @@ def _named(asked: Asked, name: str) -> Choice:
     pair = catalog.pairs.get(name.lower())
     if pair is None:
         raise _no_such_pair(name, catalog.pairs)
-    only = Catalog(catalog.models, {pair.name: pair})
-    return _of_pair(asked, only, pair, files_here(only), "named")
+    return _of_pair(asked, catalog, pair, _files_of(catalog, pair), "named")
+
+
+def _files_of(catalog: Catalog, pair: CatalogPair) -> PairFiles:
+    return pair_files(pair, files_here(Catalog(catalog.models, {pair.name: pair})))
 
 
 def _of_pair(
-    asked: Asked, catalog: Catalog, pair: CatalogPair, here: FilesHere, origin: Origin
+    asked: Asked, catalog: Catalog, pair: CatalogPair, files: PairFiles, origin: Origin
 ) -> Choice:
     """A pair of the catalog, without its draft where that is not here."""
-    files = pair_files(pair, here)
     if files.target is None:
         raise _not_here(catalog, pair)
     runs = pair.draft.file is not None and pair.draft.type in THIS_VERSION.drafters
@@ -127,19 +129,28 @@ def _of_pair(
             raise _draft_not_here(catalog, pair)
         notices.append(_without_its_draft(_draft_not_here(catalog, pair)))
     draft = str(files.draft) if runs and files.draft is not None else None
-    chosen = _from_catalog(asked, Pair(str(files.target), draft), origin, catalog, pair)
-    return msgspec.structs.replace(chosen, notices=tuple(notices))
+    measured = {each.pair: each for each in measured_here(catalog)}
+    return msgspec.structs.replace(
+        _choice(
+            asked, Pair(str(files.target), draft), origin, catalog.title(pair), pair.draft.length
+        ),
+        name=pair.name,
+        pair=pair,
+        target=catalog.target(pair),
+        measured=measured.get(pair.name),
+        notices=tuple(notices),
+    )
 
 
 def _again(asked: Asked, last: LastPair) -> Choice:
-    """The pair that was used last; its files are still here."""
-    files = Pair(last.target, last.draft)
+    """The pair that was used last; its files are still here, and its draft may be by now."""
     if last.name is not None:
         catalog = read_all()
         pair = catalog.pairs.get(last.name)
         if pair is not None:
-            return _from_catalog(asked, files, "last", catalog, pair)
-    return _choice(asked, files, "last", Path(last.target).stem)
+            draft = Path(last.draft) if last.draft else _files_of(catalog, pair).draft
+            return _of_pair(asked, catalog, pair, PairFiles(Path(last.target), draft), "last")
+    return _choice(asked, Pair(last.target, last.draft), "last", Path(last.target).stem)
 
 
 def _best_here(asked: Asked) -> Choice:
@@ -157,7 +168,9 @@ def _best_here(asked: Asked) -> Choice:
     if not candidates:
         return _built_in(asked, first_run=True)
     best = _best_of(Catalog(catalog.models, candidates), here, asked.rpc)
-    return _of_pair(asked, catalog, best, here, "best") if best else _built_in(asked)
+    if best is None:
+        return _built_in(asked)
+    return _of_pair(asked, catalog, best, pair_files(best, here), "best")
 
 
 def _best_of(catalog: Catalog, here: FilesHere, rpc: tuple[str, ...]) -> CatalogPair | None:
@@ -182,19 +195,6 @@ def _built_in(asked: Asked, *, first_run: bool = False) -> Choice:
         _choice(asked, files, "built_in", target.stem),
         name=BUILT_IN if asked.draft is None else None,
         first_run=first_run,
-    )
-
-
-def _from_catalog(
-    asked: Asked, files: Pair, origin: Origin, catalog: Catalog, pair: CatalogPair
-) -> Choice:
-    measured = {each.pair: each for each in measured_here(catalog)}
-    return msgspec.structs.replace(
-        _choice(asked, files, origin, catalog.title(pair), pair.draft.length),
-        name=pair.name,
-        pair=pair,
-        target=catalog.target(pair),
-        measured=measured.get(pair.name),
     )
 
 

@@ -123,7 +123,7 @@ class _Placing:
         error = mismatch(self._target, draft) if draft is not None else None
         if error is None:
             return draft
-        if self._asked.draft_required:
+        if self._asked.draft_required or self._asked.keeps_draft:
             raise error
         self._notices.append(without_draft(error))
         self._pair = Pair(self._pair.target)
@@ -169,7 +169,14 @@ class _Placing:
         if self._asked.gpu_layers is None and fast_devices(self._machine):
             everything = numbers.n_gpu_layers > len(self._shape.layers)
             layers = -1 if everything else numbers.n_gpu_layers
-        return replace(given, n_ctx=n_ctx, n_gpu_layers=layers, draft_devices=numbers.draft_devices)
+        return replace(
+            given,
+            n_ctx=n_ctx,
+            n_gpu_layers=layers,
+            draft_devices=numbers.draft_devices,
+            cache_type=numbers.cache_type,
+            experts_in_ram=numbers.experts_in_ram,
+        )
 
 
 def _header(path: str) -> GgufFile | None:
