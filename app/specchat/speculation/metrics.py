@@ -45,6 +45,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """The part of `decode_s` in which the target decoded."""
     draft_decode_s: float = 0.0
     """The part of `draft_s` inside decode calls of a draft model."""
+    step_back_s: float = 0.0
+    """The part of `decode_s` in which the target's memory was marked and went back."""
+    replayed: int = 0
+    """Tokens that the target decoded once more, because its memory went back further than asked;
+    their time is part of `verify_s`."""
     plain_tokens_per_second: float | None = None
     """tok/s without drafting, measured in this conversation at a like depth of context."""
     plain_age_s: float | None = None
@@ -119,7 +124,9 @@ class Meter:
         self._histogram = [0] * (max_draft_length + 1)
         self._tested_at = [0] * max_draft_length
         self._drafted = self._tested = self._accepted = self._accepted_ngram = 0
-        self._decode_s = self._draft_s = self._verify_s = self._draft_decode_s = 0.0
+        self._decode_s = self._draft_s = self._verify_s = 0.0
+        self._draft_decode_s = self._step_back_s = 0.0
+        self._replayed = 0
 
     def add_round(
         self,
@@ -132,8 +139,10 @@ class Meter:
         verify_s: float,
         draft_decode_s: float = 0.0,
         by_ngram: bool = False,
+        step_back_s: float = 0.0,
+        replayed: int = 0,
     ) -> None:
-        """Count one verification round; times in seconds, both parts within `round_s`."""
+        """Count one verification round; times in seconds, all parts within `round_s`."""
         tested = accepted + (accepted < drafted)
         self.rounds += 1
         self.emitted += emitted
@@ -148,6 +157,8 @@ class Meter:
         self._draft_s += draft_s
         self._verify_s += verify_s
         self._draft_decode_s += draft_decode_s
+        self._step_back_s += step_back_s
+        self._replayed += replayed
 
     def figures(self) -> Figures:
         """The totals so far."""
@@ -167,6 +178,8 @@ class Meter:
             draft_s=self._draft_s,
             verify_s=self._verify_s,
             draft_decode_s=self._draft_decode_s,
+            step_back_s=self._step_back_s,
+            replayed=self._replayed,
             plain_tokens_per_second=self.plain_tokens_per_second,
             plain_age_s=self.plain_age_s,
         )
