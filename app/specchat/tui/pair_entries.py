@@ -1,0 +1,64 @@
+"""The entries of the list of pairs, as text: what each is, takes, promises, and why it is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from specchat.pairing.machine import Machine
+from specchat.pairing.planned import PlannedPair
+from specchat.pairing.wording import context_text, download_text, speed_source, speed_text
+from specchat.tui.memory_lines import full_lines
+from specchat.tui.wording import SEPARATOR, percent, shorten, visible
+
+if TYPE_CHECKING:
+    from specchat.hub.inventory import FoundModel
+    from specchat.hub.made_pairs import MadePair
+
+_MUTED = "$foreground-muted"
+DRAFTERS = {"none": "plain decoding", "ngram": "n-grams guess", "model": "a draft model guesses"}
+
+
+def planned_entry(pair: PlannedPair, machine: Machine, width: int) -> Content:
+    """A pair of the catalog with its memory bars."""
+    state = "here" if pair.on_disk else f"{download_text(pair)} to download"
+    lines = [_headline(pair_title(pair), state, width)]
+    lines += full_lines(pair.plan, machine, width)
+    speed = f"{speed_text(pair.speed)} tok/s" if pair.speed else "it does not fit"
+    source = speed_source(pair.speed).removeprefix("speed ").removeprefix("speed: ")
+    lines.append(Content(", ".join(filter(None, (speed, source)))))
+    facts = (pair.licence, f"{context_text(pair.plan.n_ctx)} context", pair.name)
+    lines.append(Content.styled(visible(SEPARATOR.join(facts)), _MUTED))
+    reasons = " ".join((pair.why, *pair.verdict) if pair.fits else pair.verdict)
+    lines.append(Content.styled(visible(reasons), _MUTED))
+    return Content("\n").join(lines)
+
+
+def pair_title(pair: PlannedPair) -> str:
+    """The target, and who guesses for it."""
+    if pair.draft is not None:
+        return f"{pair.title}  <-  {pair.draft.title} {pair.draft.quant}"
+    return f"{pair.title}  <-  {DRAFTERS.get(pair.drafter, pair.drafter)}"
+
+
+def model_entry(model: FoundModel, width: int) -> Content:
+    """A model on this disk, used alone."""
+    from specchat.hub.wording import size_text
+
+    head = _headline(f"{model.name}  <-  n-grams guess", size_text(model.size_bytes), width)
+    return head + "\n" + Content.styled(shorten(visible(model.path), width), _MUTED)
+
+
+def made_entry(pair: MadePair, width: int) -> Content:
+    """Two models on this disk: a pair, or why they are none."""
+    share = f"draft {percent(pair.draft_share)} of the size"
+    head = _headline(f"{pair.target}  <-  {pair.draft}", share, width)
+    reason = f"{'' if pair.verdict.usable else '✗ '}{pair.verdict.sentence}"
+    return head + "\n" + Content.styled(visible(reason), _MUTED)
+
+
+def _headline(title: str, right: str, width: int) -> Content:
+    room = max(12, width - len(right) - 2)
+    name = shorten(visible(title), room)
+    return Content.assemble((f"{name:<{room}}", "bold"), "  ", right)
