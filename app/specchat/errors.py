@@ -78,6 +78,13 @@ class ContextTooLarge(SpecchatError):
     title = "The context does not fit"
 
 
+class NotEnoughMemory(SpecchatError):
+    """The pair does not fit into the memory that is free."""
+
+    kind = "not_enough_memory"
+    title = "Not enough memory"
+
+
 class PromptTooLong(SpecchatError):
     """The conversation is longer than the context."""
 
