@@ -2,14 +2,18 @@
 
 import os
 import signal
+from functools import partial
 
 from textual.pilot import Pilot
 from textual.widgets import Button
 
-from specchat.engine.protocol import Load
+from specchat.choosing.choice import Asked, choose
+from specchat.choosing.placing import place
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
+from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.loading_bar import LoadingBar
+from specchat.tui.world import World
 from tui.screen_driver import (
     PAIR,
     WIDE,
@@ -26,6 +30,7 @@ from tui.screen_driver import (
     until_ready,
     wait_until,
 )
+from unit.machines import CARD_8
 
 
 async def kill_in_mid_answer(pilot: Pilot[None]) -> SpecchatApp:
@@ -62,6 +67,8 @@ async def test_a_killed_engine_is_started_again_by_a_key() -> None:
 async def test_a_killed_engine_is_started_again_by_a_click() -> None:
     async with make_app("hold").run_test(size=(60, 16)) as pilot:
         await kill_in_mid_answer(pilot)
+        pilot.app.query_one(ChatView).scroll_end(animate=False)
+        await pilot.pause()
         assert await pilot.click(Button)
         await until_ready(pilot)
         await ask_and_wait(pilot, "second")
@@ -114,10 +121,10 @@ async def test_an_unreadable_engine_is_given_up() -> None:
 
 async def test_an_engine_that_cannot_be_started() -> None:
     app = SpecchatApp(
-        Load(PAIR),
+        choose(Asked(target=PAIR.target)),
         SamplingSettings(),
         SpeculationSettings(),
-        engine_command=("/nowhere/engine",),
+        world=World(engine_command=("/nowhere/engine",), place=partial(place, machine=CARD_8)),
     )
     async with app.run_test(size=WIDE) as pilot:
         await wait_until(pilot, lambda: app.state == "broken")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 from textual import events, on
 from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer
@@ -32,6 +30,7 @@ from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.conversation import Conversation
 from specchat.tui.downloads import Downloaded, Downloading
 from specchat.tui.exchange import Exchange
+from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
 from specchat.tui.screens.help import HelpScreen, keys_of, place_of
@@ -85,53 +84,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
     TITLE = "specchat"
     CSS_PATH = "app.tcss"
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "escape", "stop", "Stop", id="chat.stop", tooltip="Stop the answer, keep what came"
-        ),
-        Binding("f1", "help", "Help", id="app.help", tooltip="Keys, and what the figures mean"),
-        Binding("f2", "pairs", "Pairs", id="app.pairs", tooltip="Choose another model and draft"),
-        Binding("ctrl+n", "new_chat", "New chat", id="chat.new", tooltip="Forget the conversation"),
-        Binding(
-            "ctrl+r",
-            "restart",
-            "Restart",
-            id="engine.restart",
-            tooltip="Start the engine again after trouble",
-        ),
-        Binding(
-            "ctrl+l",
-            "restart_with_less",
-            "With less",
-            id="engine.restart_with_less",
-            tooltip="Start the engine again with less memory: no draft, a shorter context, "
-            "fewer layers on the GPU",
-        ),
-        Binding(
-            "ctrl+p",
-            "command_palette",
-            "Commands",
-            id="app.commands",
-            tooltip="All commands by name",
-            priority=True,
-        ),
-        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True, tooltip="Leave specchat"),
-        Binding(
-            "pageup",
-            "scroll_chat(-1)",
-            "Scroll up",
-            id="chat.page_up",
-            show=False,
-        ),
-        Binding(
-            "pagedown",
-            "scroll_chat(1)",
-            "Scroll down",
-            id="chat.page_down",
-            show=False,
-        ),
-        Binding("ctrl+c", "help_quit", id="app.help_quit", show=False, system=True),
-    ]
+    BINDINGS = BINDINGS
 
     def __init__(
         self,
@@ -200,13 +153,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self.call_after_refresh(self._show_figures)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Everything that a key of ours does, by name."""
-        for active in dict.fromkeys(screen.active_bindings.values()):
-            binding = active.binding
-            if binding.id and binding.description and active.enabled:
-                if binding.action != "command_palette":
-                    run = partial(self.run_action, binding.action, active.node)
-                    yield SystemCommand(binding.description, binding.tooltip, run)
+        """Everything that a key of ours does, by name, and the colours."""
+        yield from commands(self, screen)
         yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
 
     # What the person does
@@ -254,7 +202,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def action_pairs(self) -> None:
         """Choose another pair."""
-        self._pairs.open(self._loader.choice)
+        self._pairs.open(self._loader.choice, self._loader.machine)
 
     async def action_use_pair(self, name: str) -> None:
         """Load a pair that has been downloaded."""

@@ -25,11 +25,11 @@ def planned_entry(pair: PlannedPair, machine: Machine, width: int) -> Content:
     state = "here" if pair.on_disk else f"{download_text(pair)} to download"
     lines = [_headline(pair_title(pair), state, width)]
     lines += full_lines(pair.plan, machine, width)
-    speed = f"{speed_text(pair.speed)} tok/s" if pair.speed else "it does not fit"
-    source = speed_source(pair.speed).removeprefix("speed ").removeprefix("speed: ")
-    lines.append(Content(", ".join(filter(None, (speed, source)))))
-    facts = (pair.licence, f"{context_text(pair.plan.n_ctx)} context", pair.name)
-    lines.append(Content.styled(visible(SEPARATOR.join(facts)), _MUTED))
+    facts = [f"{context_text(pair.plan.n_ctx)} context", pair.licence, pair.name]
+    if pair.speed:
+        source = speed_source(pair.speed).removeprefix("speed ").removeprefix("speed: ")
+        facts.insert(0, f"{speed_text(pair.speed)} tok/s ({source})")
+    lines.append(Content(visible(SEPARATOR.join(facts))))
     reasons = " ".join((pair.why, *pair.verdict) if pair.fits else pair.verdict)
     lines.append(Content.styled(visible(reasons), _MUTED))
     return Content("\n").join(lines)

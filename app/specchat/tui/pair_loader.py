@@ -58,7 +58,7 @@ class PairLoader:
             self._deliver(Failed.from_error(error))
             return
         self._load, self.plan, self.machine = placed.load, placed.plan, placed.machine
-        self._notices = (*self.choice.notices, *placed.notices)
+        self._notices = placed.notices
         await self.engine.run(placed.load)
 
     def less(self) -> Less | None:

@@ -11,6 +11,8 @@ from textual.app import App
 
 from specchat.engine.protocol import Failed, Notice
 from specchat.errors import InvalidSetting, SpecchatError
+from specchat.hub.builtin import BUILT_IN
+from specchat.pairing.machine import Machine
 from specchat.tui.downloads import Download, Downloaded, Downloading
 from specchat.tui.screens.pairs import PairsScreen, Pick
 from specchat.tui.widgets.card import Card
@@ -21,7 +23,6 @@ from specchat.tui.world import World
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
 
-BUILT_IN = "smollm2-135m"
 OTHER_PAIRS = ("Other pairs (F2)", "pairs")
 """A card's button, and its action."""
 
@@ -49,17 +50,21 @@ class PairSwitch:
         self._download: Download | None = None
         self._choice: Choice | None = None
 
-    def open(self, choice: Choice, *, first_run: bool = False) -> None:
+    def open(
+        self, choice: Choice, machine: Machine | None = None, *, first_run: bool = False
+    ) -> None:
         """Show the screen.
 
         Args:
             choice: the present one; what was asked for with it holds for the next one too.
+            machine: as it was before that was loaded.
         """
         if self._screen is not None:
             return
         self._choice, self._first_run = choice, first_run
-        in_use = None if first_run else choice.name
-        self._screen = PairsScreen(self._world, first_run=first_run, in_use=in_use)
+        self._screen = PairsScreen(
+            self._world, first_run=first_run, present=choice, machine=machine
+        )
         self._app.push_screen(self._screen, self._picked)
 
     async def use(self, pick: Pick, present: Choice) -> None:

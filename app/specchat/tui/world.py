@@ -1,4 +1,4 @@
-"""What the screen asks of the rest of specchat; the tests bring an engine and a machine of their own.
+"""What the screen asks of the rest of specchat; tests bring an engine and a machine of their own.
 
 The modules behind it are imported when they are needed: the screen is up before that.
 """
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from specchat.choosing.offers import Offers
     from specchat.choosing.placing import Placed
     from specchat.hub.made_pairs import MadePair
+    from specchat.pairing.machine import Machine
 
 
 def choose_here(asked: Asked) -> Choice:
@@ -32,11 +33,11 @@ async def place_here(choice: Choice) -> Placed:
     return await place(choice)
 
 
-def offers_here(count: int) -> Offers:
+def offers_here(count: int, rpc: tuple[str, ...], machine: Machine | None) -> Offers:
     """So many pairs for this machine, and what is on its disk."""
     from specchat.choosing.offers import find_offers
 
-    return find_offers(count)
+    return find_offers(count, rpc, machine)
 
 
 def pairs_on_disk() -> tuple[MadePair, ...]:
@@ -45,12 +46,13 @@ def pairs_on_disk() -> tuple[MadePair, ...]:
     import sys
     from pathlib import Path
 
+    from specchat.choosing.disk import hugging_face_cache
     from specchat.hub.inventory import take_inventory
-    from specchat.hub.library import cache_folder
     from specchat.hub.made_pairs import made_pairs
     from specchat.hub.shelves import shelves
 
-    places = shelves(cache_folder(), os.environ, Path.home(), sys.platform)
+    home = Path.home()
+    places = shelves(hugging_face_cache(os.environ, home), os.environ, home, sys.platform)
     return made_pairs(take_inventory(places))
 
 
@@ -64,5 +66,5 @@ class World:
     engine_command: Sequence[str] = ENGINE_COMMAND
     choose: Callable[[Asked], Choice] = choose_here
     place: Callable[[Choice], Awaitable[Placed]] = place_here
-    find_offers: Callable[[int], Offers] = offers_here
+    find_offers: Callable[[int, tuple[str, ...], Machine | None], Offers] = offers_here
     find_pairs: Callable[[], tuple[MadePair, ...]] = pairs_on_disk

@@ -73,8 +73,8 @@ def keys_of(screen: Screen[object]) -> Iterator[Key]:
             continue
         keys, _ = found.setdefault(binding.id, ([], binding.tooltip or binding.description))
         keys.append(screen.app.get_key_display(binding))
-    for id in sorted(found, key=lambda id: id not in FIRST_KEYS):
-        keys, does = found[id]
+    for action in sorted(found, key=lambda action: action not in FIRST_KEYS):
+        keys, does = found[action]
         yield Key(", ".join(dict.fromkeys(keys)), does)
 
 

@@ -17,6 +17,7 @@ from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
 from specchat.errors import SpecchatError
+from specchat.pairing.machine import Machine
 from specchat.pairing.planned import PlannedPair
 from specchat.pairing.wording import machine_text
 from specchat.tui.memory_lines import legend_line
@@ -26,12 +27,15 @@ from specchat.tui.wording import visible
 from specchat.tui.world import World
 
 if TYPE_CHECKING:
+    from specchat.choosing.choice import Choice
     from specchat.choosing.offers import Offers
     from specchat.hub.made_pairs import MadePair
 
 OFFERED_FIRST, OFFERED = 3, 12
 """Pairs of the catalog on a first run, and in the list that is opened later."""
 OPTION_PADDING = 2
+ROOMY = 30
+"""Lines of a screen on which entries have a blank line between them."""
 BUILT_IN = "built-in"
 
 
@@ -49,9 +53,9 @@ class PairList(OptionList, inherit_bindings=True):
 
     HELP = (
         "Each entry: the model that answers, and who guesses for it; what there is to download; "
-        "for every device the memory that it takes, of what is free; the speed to expect, and where "
-        "that figure is from; the licence, the context, and the name for `specchat --pair`; why it "
-        "is here. A draft that does not suit its target says why."
+        "for every device the memory that it takes, of what is free; the speed to expect, and "
+        "where that figure is from; the licence, the context, and the name for `specchat --pair`; "
+        "why it is here. A draft that does not suit its target says why."
     )
 
 
@@ -61,7 +65,8 @@ class PairsScreen(ModalScreen[Pick | None]):
     Args:
         world: who knows about the machine.
         first_run: nothing is loaded yet; leaving the screen starts the built-in model.
-        in_use: the catalog's name of the pair that is loaded.
+        present: the pair that is loaded.
+        machine: as it was before that; None: as it is now.
     """
 
     class Wanted(Message):
@@ -75,20 +80,27 @@ class PairsScreen(ModalScreen[Pick | None]):
         """The download is to be stopped."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "built_in", "Built-in model", id="pairs.built_in"),
-        Binding("s", "stop", "Stop download", id="pairs.stop"),
-        Binding("escape,f2", "leave", "Back", id="pairs.back", key_display="esc"),
-        Binding("f1", "app.help", "Help", id="app.help"),
-        Binding("q", "app.quit", "Quit", id="pairs.quit"),
+        Binding("b,escape", "built_in", "Built-in model", id="pairs.built_in"),
+        Binding("escape,f2", "back", "Back", id="pairs.back"),
+        Binding(
+            "s", "stop", "Stop download", id="pairs.stop", tooltip="Stop it; what came is kept"
+        ),
+        Binding("f1", "app.help", "Help", id="pairs.help"),
+        Binding("q", "quit", "Quit", id="pairs.quit"),
     ]
 
-    def __init__(self, world: World, *, first_run: bool, in_use: str | None = None) -> None:
+    def __init__(
+        self, world: World, *, first_run: bool, present: Choice, machine: Machine | None = None
+    ) -> None:
         super().__init__()
         self._world = world
         self._first_run = first_run
-        self._in_use = in_use
+        self._in_use = None if first_run else present.name
+        self._rpc = present.asked.rpc
+        self._before = machine
         self._offers: Offers | None = None
         self._made: tuple[MadePair, ...] = ()
+        self._spaced = False
         self._picks: dict[str, tuple[Pick, PlannedPair | None]] = {}
         self._machine = Static("Looking at this machine.", markup=False, id="machine")
         self._list = PairList(id="pairs", markup=False)
@@ -136,9 +148,13 @@ class PairsScreen(ModalScreen[Pick | None]):
         """Try the built-in model, whatever else may be downloading."""
         self.dismiss(Pick())
 
-    def action_leave(self) -> None:
-        """On a first run there is nothing to go back to but the built-in model."""
-        self.dismiss(Pick() if self._first_run else None)
+    def action_back(self) -> None:
+        """Keep what is loaded."""
+        self.dismiss(None)
+
+    def action_quit(self) -> None:
+        """Leave specchat."""
+        self.app.exit()
 
     def action_stop(self) -> None:
         """What came is kept."""
@@ -148,8 +164,10 @@ class PairsScreen(ModalScreen[Pick | None]):
         """Only what means something here."""
         if action == "stop":
             return self._download.display
-        if action == "app.quit":
+        if action in ("built_in", "quit"):
             return self._first_run
+        if action == "back":
+            return not self._first_run
         return True
 
     # What the application tells
@@ -179,7 +197,9 @@ class PairsScreen(ModalScreen[Pick | None]):
     async def _look(self) -> None:
         count = OFFERED_FIRST if self._first_run else OFFERED
         try:
-            self._offers = await asyncio.to_thread(self._world.find_offers, count)
+            self._offers = await asyncio.to_thread(
+                self._world.find_offers, count, self._rpc, self._before
+            )
             self._machine.update(f"This machine: {visible(machine_text(self._offers.machine))}.")
             self._fill()
             self._made = await asyncio.to_thread(self._world.find_pairs)
@@ -194,9 +214,9 @@ class PairsScreen(ModalScreen[Pick | None]):
         before = None if at is None else self._list.get_option_at_index(at).id
         known = len(self._picks)
         self._picks = {}
-        options = list(
-            self._options(max(20, self._list.scrollable_content_region.width - OPTION_PADDING))
-        )
+        self._spaced = self.size.height >= ROOMY
+        width = self._list.scrollable_content_region.width - OPTION_PADDING
+        options = list(self._options(max(20, width)))
         self._list.set_options(options)
         ids = [option.id for option in self._list.options]
         grown = len(self._picks) > known > 0
@@ -263,7 +283,7 @@ class PairsScreen(ModalScreen[Pick | None]):
         self._picks[id] = pick, planned
         if planned is not None and planned.name == self._in_use:
             content = content + "\n" + Content.styled("● loaded now", "$success")
-        return Option(content, id=id)
+        return Option(content + "\n" if self._spaced else content, id=id)
 
 
 def _heading(text: str) -> Option:
