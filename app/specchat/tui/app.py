@@ -34,12 +34,13 @@ from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
 from specchat.tui.screens.help import HelpScreen, keys_of, place_of
-from specchat.tui.screens.pairs import PairsScreen, Pick
+from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.loading_bar import LoadingBar
 from specchat.tui.widgets.memory_bars import MemoryBars
 from specchat.tui.widgets.messages import AlarmLine
+from specchat.tui.widgets.pair_list import Pick
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import (
     REFRESHES_PER_SECOND,

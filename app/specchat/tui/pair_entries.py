@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from specchat.pairing.machine import Machine
+from specchat.pairing.memory import MemoryPlan
 from specchat.pairing.planned import PlannedPair
 from specchat.pairing.wording import context_text, download_text, speed_source, speed_text
 from specchat.tui.memory_lines import full_lines
@@ -42,20 +43,32 @@ def pair_title(pair: PlannedPair) -> str:
     return f"{pair.title}  <-  {DRAFTERS.get(pair.drafter, pair.drafter)}"
 
 
-def model_entry(model: FoundModel, width: int) -> Content:
+def model_entry(
+    model: FoundModel, plan: MemoryPlan | None, machine: Machine, width: int
+) -> Content:
     """A model on this disk, used alone."""
     from specchat.hub.wording import size_text
 
     head = _headline(f"{model.name}  <-  n-grams guess", size_text(model.size_bytes), width)
-    return head + "\n" + Content.styled(shorten(visible(model.path), width), _MUTED)
+    path = Content.styled(shorten(visible(model.path), width), _MUTED)
+    return Content("\n").join([head, *_planned_lines(plan, machine, width), path])
 
 
-def made_entry(pair: MadePair, width: int) -> Content:
+def made_entry(pair: MadePair, plan: MemoryPlan | None, machine: Machine, width: int) -> Content:
     """Two models on this disk: a pair, or why they are none."""
     share = f"draft {percent(pair.draft_share)} of the size"
     head = _headline(f"{pair.target}  <-  {pair.draft}", share, width)
     reason = f"{'' if pair.verdict.usable else '✗ '}{pair.verdict.sentence}"
-    return head + "\n" + Content.styled(visible(reason), _MUTED)
+    words = Content.styled(visible(reason), _MUTED)
+    return Content("\n").join([head, *_planned_lines(plan, machine, width), words])
+
+
+def _planned_lines(plan: MemoryPlan | None, machine: Machine, width: int) -> list[Content]:
+    """Bars, and what had to give."""
+    if plan is None:
+        return []
+    steps = [Content.styled(step, _MUTED) for step in plan.steps]
+    return [*full_lines(plan, machine, width), *steps]
 
 
 def _headline(title: str, right: str, width: int) -> Content:

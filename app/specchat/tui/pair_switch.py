@@ -14,10 +14,11 @@ from specchat.errors import InvalidSetting, SpecchatError
 from specchat.hub.builtin import BUILT_IN
 from specchat.pairing.machine import Machine
 from specchat.tui.downloads import Download, Downloaded, Downloading
-from specchat.tui.screens.pairs import PairsScreen, Pick
+from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.download_line import DownloadLine
+from specchat.tui.widgets.pair_list import Pick
 from specchat.tui.world import World
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from specchat.choosing.choice import Asked, Choice
     from specchat.choosing.offers import Offers
     from specchat.choosing.placing import Placed
-    from specchat.hub.made_pairs import MadePair
     from specchat.pairing.machine import Machine
+    from specchat.tui.on_disk import OnDisk
 
 
 def choose_here(asked: Asked) -> Choice:
@@ -40,31 +40,22 @@ def offers_here(count: int, rpc: tuple[str, ...], machine: Machine | None) -> Of
     return find_offers(count, rpc, machine)
 
 
-def pairs_on_disk() -> tuple[MadePair, ...]:
-    """What can be made of the models on this disk, with verdicts."""
-    import os
-    import sys
-    from pathlib import Path
+def disk_here(machine: Machine) -> OnDisk:
+    """What can be loaded from this disk beside the catalog."""
+    from specchat.tui.on_disk import look_at_disk
 
-    from specchat.choosing.disk import hugging_face_cache
-    from specchat.hub.inventory import take_inventory
-    from specchat.hub.made_pairs import made_pairs
-    from specchat.hub.shelves import shelves
-
-    home = Path.home()
-    places = shelves(hugging_face_cache(os.environ, home), os.environ, home, sys.platform)
-    return made_pairs(take_inventory(places))
+    return look_at_disk(machine)
 
 
 @dataclass(frozen=True)
 class World:
     """How the engine is started, and who answers questions about this machine.
 
-    `choose`, `find_offers` and `find_pairs` take their time and are called in a thread.
+    `choose`, `find_offers` and `look_at_disk` take their time and are called in a thread.
     """
 
     engine_command: Sequence[str] = ENGINE_COMMAND
     choose: Callable[[Asked], Choice] = choose_here
     place: Callable[[Choice], Awaitable[Placed]] = place_here
     find_offers: Callable[[int, tuple[str, ...], Machine | None], Offers] = offers_here
-    find_pairs: Callable[[], tuple[MadePair, ...]] = pairs_on_disk
+    look_at_disk: Callable[[Machine], OnDisk] = disk_here
