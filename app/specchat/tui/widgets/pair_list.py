@@ -88,7 +88,7 @@ class PairList(OptionList):
 
     def _fill(self) -> None:
         """Draw all entries; the one that the person went to stays highlighted."""
-        options = list(self._options(self._offers))
+        options = list(self._entries(self._offers))
         ids = [option.id for option in options]
         at = self.highlighted
         before = None if at is None else self.get_option_at_index(at).id
@@ -99,7 +99,7 @@ class PairList(OptionList):
         else:
             self.action_first()
 
-    def _options(self, offers: Offers | None) -> Iterator[Option]:
+    def _entries(self, offers: Offers | None) -> Iterator[Option]:
         self._picks.clear()
         self._planned.clear()
         if offers is None:
@@ -122,12 +122,12 @@ class PairList(OptionList):
 
     def _of_catalog(self, offers: Offers, pairs: Iterable[PlannedPair]) -> Iterator[Option]:
         for pair in pairs:
-            content = planned_entry(pair, offers.machine, self._width)
+            content = planned_entry(pair, offers.machine, self._entry_width)
             if pair.name == self._in_use:
                 content = content + "\n" + Content.styled("● loaded now", "$success")
-            id = BUILT_IN if pair is offers.built_in else f"pair {pair.name}"
-            self._planned[id] = pair
-            yield self._entry(id, content, Pick(pair=pair.name))
+            key = BUILT_IN if pair is offers.built_in else f"pair {pair.name}"
+            self._planned[key] = pair
+            yield self._entry(key, content, Pick(pair=pair.name))
 
     def _built_in(self, offers: Offers) -> Iterator[Option]:
         built_in = offers.built_in
@@ -142,28 +142,28 @@ class PairList(OptionList):
             if made.verdict.usable and not any(_same_pair(made, each) for each in known):
                 plan = self._disk.plans.get((made.target_path, made.draft_path))
                 pick = Pick(target=made.target_path, draft=made.draft_path)
-                content = made_entry(made, plan, offers.machine, self._width)
+                content = made_entry(made, plan, offers.machine, self._entry_width)
                 yield self._entry(f"made {pick}", content, pick)
         for model in self._disk.models:
             if not any(_has(each, model.path) for each in known):
                 plan = self._disk.plans.get((model.path, None))
-                content = model_entry(model, plan, offers.machine, self._width)
+                content = model_entry(model, plan, offers.machine, self._entry_width)
                 yield self._entry(f"file {model.path}", content, Pick(target=model.path))
 
     def _unsuitable(self, offers: Offers) -> Iterator[Option]:
         for made in self._disk.pairs if self._disk is not None else ():
             if not made.verdict.usable:
-                yield self._option(made_entry(made, None, offers.machine, self._width))
+                yield self._make_option(made_entry(made, None, offers.machine, self._entry_width))
 
     @property
-    def _width(self) -> int:
+    def _entry_width(self) -> int:
         return max(NARROWEST, self.scrollable_content_region.width - OPTION_PADDING)
 
     def _entry(self, id: str, content: Content, pick: Pick) -> Option:
         self._picks[id] = pick
-        return self._option(content, id)
+        return self._make_option(content, id)
 
-    def _option(self, content: Content, id: str | None = None) -> Option:
+    def _make_option(self, content: Content, id: str | None = None) -> Option:
         """One without an id cannot be chosen."""
         spaced = content + "\n" if self.size.height >= ROOMY else content
         return Option(spaced, id=id, disabled=id is None)
