@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -271,7 +272,7 @@ def test_rm_deletes_what_was_pulled_and_leaves_what_lies_beside(
     done = person.run("models", "rm", f"{REPO}:q8_0", "--yes")
 
     assert done.returncode == 0, done.stderr
-    assert "Deleted" in done.stderr
+    assert "Deleted;" in done.stderr
     assert list(person.blobs()) == [sha256(hub.repositories[REPO].files["tiny-Q4_K_M.gguf"])]
     assert f"{REPO}:Q4_K_M" in listed(person)
 
@@ -359,3 +360,38 @@ def test_rm_of_an_unknown_name_is_bad_input(person: Person) -> None:
 
     assert done.returncode == 2
     assert "There is no model of this name here" in done.stderr
+
+
+def test_a_name_that_is_no_text_is_noted(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "good.gguf")
+    (tmp_path / os.fsdecode(b"bad\xff.gguf")).symlink_to(model)
+
+    inventory = taken(tmp_path)
+
+    assert list(by_name(inventory)) == ["good"]
+    assert inventory.notes == (f"{tmp_path}/bad\ufffd.gguf has a name that is no text.",)
+
+
+def test_rm_leaves_the_link_of_another_program_to_the_same_bytes(person: Person) -> None:
+    pulled = Path(person.run("pull", f"{REPO}:Q8_0", "--yes").stdout.strip())
+    theirs = pulled.parents[1] / ("d" * 40) / pulled.name
+    theirs.parent.mkdir()
+    theirs.symlink_to(pulled.readlink())
+
+    done = person.run("models", "rm", f"{REPO}:Q8_0", "--yes")
+
+    assert "0 B are free again" in done.stderr
+    assert not pulled.exists()
+    assert theirs.is_file()
+
+
+def test_rm_leaves_the_unfinished_download_of_another_program(person: Person) -> None:
+    pulled = Path(person.run("pull", f"{REPO}:Q8_0", "--yes").stdout.strip())
+    theirs = pulled.resolve().with_name("e" * 64 + ".incomplete")
+    theirs.write_bytes(b"half")
+
+    done = person.run("models", "rm", f"{REPO}:Q8_0", "--yes")
+
+    assert done.returncode == 0
+    assert not pulled.exists()
+    assert theirs.read_bytes() == b"half"

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from huggingface_hub import scan_cache_dir, try_to_load_from_cache
+from huggingface_hub import hf_hub_download, scan_cache_dir, try_to_load_from_cache
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -19,7 +20,7 @@ from specchat.pairing.catalog import CatalogPair, read_catalog
 from support.command_line import SPECCHAT, next_piece, terminal
 from support.engine_process import wait_until
 from support.hub_person import DEADLINE_S, Person
-from support.local_hub import LocalHub, LocalRepository, sha256
+from support.local_hub import COMMIT, LocalHub, LocalRepository, sha256
 
 REPO = "maker/Tiny-GGUF"
 SIZE = 600_000
@@ -335,6 +336,17 @@ def test_a_disk_that_takes_no_more_is_a_sentence_and_keeps_what_came(
     assert 200_000 <= person.blobs()[f"{sha256(Q4)}.incomplete"] < len(Q4)
 
 
+def read_until_waiting(process: subprocess.Popen[str]) -> str:
+    """What a pull says up to the sentence that it waits."""
+    assert process.stderr is not None
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if line == WAITING:
+            return "".join(said)
+    raise AssertionError("".join(said))
+
+
 def test_two_pulls_at_once_download_one_time_and_the_second_says_that_it_waits(
     hub: LocalHub, person: Person
 ) -> None:
@@ -342,8 +354,7 @@ def test_two_pulls_at_once_download_one_time_and_the_second_says_that_it_waits(
     with person.start("pull", f"{REPO}:Q4_K_M", "--yes") as first:
         assert hub.stopped_at_mark.wait(DEADLINE_S)
         with person.start("pull", f"{REPO}:Q4_K_M", "--yes") as second:
-            assert second.stderr is not None
-            said = "".join(iter(second.stderr.readline, WAITING))
+            said = read_until_waiting(second)
             hub.go_on.set()
             answers = [first.communicate(timeout=DEADLINE_S), second.communicate()]
 
@@ -546,3 +557,57 @@ def test_a_wait_may_be_stated_as_a_date() -> None:
 
     assert seconds is not None
     assert 25 < seconds <= 30
+
+
+def test_a_server_that_stands_still_is_asked_again(hub: LocalHub, person: Person) -> None:
+    hub.faults.stop_at = 20 * (1 << 14)
+    impatient = person.with_(HF_HUB_DOWNLOAD_TIMEOUT="1")
+
+    done = impatient.run("pull", f"{REPO}:Q4_K_M", "--yes")
+
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).read_bytes() == Q4
+    assert [asked.range for asked in hub.asked_of_storage()] == [None, "bytes=327680-"]
+
+
+def test_where_links_cannot_be_made_the_file_lies_under_its_name(
+    hub: LocalHub, person: Person
+) -> None:
+    without_links = person.with_(HF_HUB_DISABLE_SYMLINKS="1")
+
+    done = without_links.run("pull", f"{REPO}:Q4_K_M", "--yes")
+    again = without_links.run("pull", f"{REPO}:Q4_K_M", "--yes")
+    listed = without_links.run("models", "--json")
+    removed = without_links.run("models", "rm", REPO, "--yes")
+
+    path = Path(done.stdout.strip())
+    assert path.parent.name == COMMIT
+    assert again.stdout == done.stdout
+    assert len(hub.asked_of_storage()) == 1
+    assert '"pulled":true' in listed.stdout
+    assert removed.returncode == 0
+    assert not path.exists()
+
+
+def test_it_waits_for_a_download_of_the_library_itself(hub: LocalHub, person: Person) -> None:
+    hub.faults.stop_at = 20 * (1 << 14)
+    theirs: list[str] = []
+
+    def download() -> None:
+        path = hf_hub_download(
+            REPO, "tiny-Q4_K_M.gguf", cache_dir=person.cache, endpoint=hub.address
+        )
+        theirs.append(str(path))
+
+    other = threading.Thread(target=download)
+    other.start()
+    assert hub.stopped_at_mark.wait(DEADLINE_S)
+    with person.start("pull", f"{REPO}:Q4_K_M", "--yes") as ours:
+        said = read_until_waiting(ours)
+        hub.go_on.set()
+        stdout, _ = ours.communicate(timeout=DEADLINE_S)
+    other.join()
+
+    assert ours.returncode == 0, said
+    assert [stdout.strip()] == theirs
+    assert len(hub.asked_of_storage()) == 1

@@ -39,5 +39,6 @@ def with_less(load: Load, plan: MemoryPlan | None = None) -> Less | None:
     if layers == 0:
         return None
     fewer = layers // 2 if layers > 0 else 0
-    words = f"With {fewer} layers on the GPU instead of {layers}." if fewer else "Without the GPU."
+    what = f"With {fewer} layer{'s' if fewer > 1 else ''} on the GPU instead of {layers}."
+    words = what if fewer else "Without the GPU."
     return Less(Load(load.pair, replace(load.plan, n_gpu_layers=fewer)), words)

@@ -30,14 +30,17 @@ async def find_machine(rpc: tuple[str, ...] = ()) -> Machine:
         RpcServerProblem: a server cannot be reached or is of no use.
         EngineCrashed: the child ended, or said nothing in time.
     """
-    if not rpc and only_cpu():
-        return await asyncio.to_thread(machine_with, ())
-    return (await find_devices(rpc)).machine
+    return system_alone(rpc) or (await find_devices(rpc)).machine
 
 
 def machine_now(rpc: tuple[str, ...] = ()) -> Machine:
     """The same for code that does not wait in a loop."""
-    return asyncio.run(find_machine(rpc))
+    return system_alone(rpc) or asyncio.run(find_devices(rpc)).machine
+
+
+def system_alone(rpc: tuple[str, ...] = ()) -> Machine | None:
+    """This machine now, where no other device can be there and the system alone can tell."""
+    return machine_with(()) if not rpc and only_cpu() else None
 
 
 def only_cpu() -> bool:

@@ -155,7 +155,7 @@ class _Placing:
         if self._asked.gpu_layers is None and fast_devices(self._machine):
             everything = numbers.n_gpu_layers > len(self._shape.layers)
             layers = -1 if everything else numbers.n_gpu_layers
-        return replace(given, n_ctx=n_ctx, n_gpu_layers=layers)
+        return replace(given, n_ctx=n_ctx, n_gpu_layers=layers, draft_devices=numbers.draft_devices)
 
 
 def _header(path: str) -> GgufFile | None:

@@ -17,13 +17,13 @@ from typing import Any
 import msgspec
 
 import specchat
+from specchat.choosing.offers import answering_models
 from specchat.commands.doctor_alarms import Alarm, alarms, wanted_version
 from specchat.engine.devices import known_devices
 from specchat.engine.protocol import DevicesFound
 from specchat.engine.stored_costs import MeasuredCosts, last_costs
-from specchat.errors import NoModel, SpecchatError
+from specchat.errors import SpecchatError
 from specchat.host import machine_with
-from specchat.hub.builtin import built_in_model
 from specchat.pairing.graphics import Graphics, find_graphics
 from specchat.pairing.machine import Machine
 from specchat.pairing.right_build import Advice, Installation, advise, installed_rocm
@@ -228,12 +228,13 @@ def _folders() -> tuple[dict[str, str], list[Alarm]]:
 
 
 def _models() -> tuple[ModelHere, ...]:
-    """The models that specchat finds by itself."""
-    try:
-        path = built_in_model()
-    except NoModel:
-        return ()
-    return (ModelHere("built in", str(path), path.stat().st_size),)
+    """The models that specchat finds by itself, and that can answer."""
+    return tuple(
+        ModelHere(
+            "built in" if model.owner == "built_in" else model.name, model.path, model.size_bytes
+        )
+        for model in answering_models()
+    )
 
 
 def _measurements() -> tuple[Measurement, ...]:

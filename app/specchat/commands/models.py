@@ -201,7 +201,7 @@ def remove(name: str, *, yes: bool) -> int:
     if not entries:
         raise refuse(name, _inventory().models)
     print(*_entry_lines(entries), sep="\n", file=sys.stderr)
-    total = size_text(sum(bytes_of(entry) for entry in entries))
+    total = f"these {size_text(sum(bytes_of(entry) for entry in entries))}"
     if not yes:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise InvalidSetting(
@@ -211,8 +211,7 @@ def remove(name: str, *, yes: bool) -> int:
             )
         if not click.confirm(f"Delete {total}?", default=False, err=True):
             return 0
-    delete(entries)
-    print(f"Deleted {total}.", file=sys.stderr)
+    print(f"Deleted; {size_text(delete(entries))} are free again.", file=sys.stderr)
     return 0
 
 

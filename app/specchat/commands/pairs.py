@@ -16,7 +16,7 @@ from specchat.pairing.wording import (
 )
 
 if TYPE_CHECKING:
-    from specchat.pairing.catalog import Backend, Catalog
+    from specchat.pairing.catalog import Backend
     from specchat.pairing.machine import Machine
     from specchat.pairing.planned import PlannedFile, PlannedPair
 
@@ -44,18 +44,29 @@ def pairs(
     Raises:
         InvalidSetting: the options describe no machine.
         InvalidCatalog: the person's own catalog does not read.
+        LibraryProblem, EngineCrashed: llama.cpp cannot be asked for devices.
     """
+    from specchat.choosing.disk import files_here
+    from specchat.choosing.machine_now import machine_now
+    from specchat.choosing.shown import measured_here
+    from specchat.host import machine_with
     from specchat.pairing.catalog import read_all
     from specchat.pairing.planned import PairsReport, report_json
     from specchat.pairing.planner import rank_pairs
     from specchat.pairing.what_if import described_machine
 
     described = bool(vram or ram or device)
-    machine = this_machine(look_for_devices=not (vram or device))
+    # Where a device is described, only the size of main memory is asked of this machine.
+    machine = machine_with(()) if vram or device else machine_now()
     if described:
         machine = described_machine(machine, vram, ram, device)
     catalog = read_all()
-    ranked = rank_pairs(catalog, machine, on_disk=files_here(catalog))
+    ranked = rank_pairs(
+        catalog,
+        machine,
+        measured=() if described else measured_here(catalog),
+        on_disk=files_here(catalog).keys(),
+    )
     if as_json:
         listed = tuple(pair for pair in ranked if show_all or pair.fits)
         print(report_json(PairsReport(machine=machine, pairs=listed)))
@@ -63,37 +74,6 @@ def pairs(
     width = min(WIDEST, max(NARROWEST, shutil.get_terminal_size((NARROWEST, 24)).columns))
     print("\n".join(table(machine, ranked, show_all=show_all, described=described, width=width)))
     return 0
-
-
-def this_machine(*, look_for_devices: bool) -> Machine:
-    """This machine now, as a short-lived child with llama.cpp sees it.
-
-    Args:
-        look_for_devices: False spares the child: there is only the CPU.
-
-    Raises:
-        LibraryProblem: llama.cpp cannot be used.
-        EngineCrashed: the child ended, or said nothing in time.
-    """
-    if not look_for_devices:
-        from specchat.host import machine_with
-
-        return machine_with(())
-    from specchat.engine.devices import known_devices
-
-    return known_devices().machine
-
-
-def files_here(catalog: Catalog) -> frozenset[tuple[str, str]]:
-    """The files of the catalog that need no download: those of installed packages."""
-    from specchat.hub.builtin import find_packaged
-
-    files = [pair.target.packaged for pair in catalog.pairs.values()]
-    return frozenset(
-        (file.package, file.file)
-        for file in files
-        if file is not None and find_packaged(file) is not None
-    )
 
 
 def table(

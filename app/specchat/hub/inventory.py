@@ -1,5 +1,6 @@
 """The models on this disk: every file once, with what its header says it is."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -68,6 +69,9 @@ def take_inventory(shelves: Iterable[Shelf], read: ReadHeader = read_gguf) -> In
     models: dict[Path, FoundModel] = {}
     headers: dict[str, GgufFile] = {}
     for find in _all_finds(shelves, notes.append):
+        if not _is_text(find.parts[0]):
+            notes.append(f"{_shown(find.parts[0])} has a name that is no text.")
+            continue
         try:
             real = find.parts[0].resolve()
             if real in models:
@@ -89,6 +93,15 @@ def _all_finds(shelves: Iterable[Shelf], note: Note) -> Iterator[Find]:
     packaged = read_catalog().pairs[BUILT_IN].target.packaged
     checksum = packaged.sha256 if packaged is not None else None
     yield Find("built_in", BUILT_IN, (path,), checksum=checksum or None)
+
+
+def _is_text(path: Path) -> bool:
+    """False for names of bytes that are no UTF-8: JSON and terminals have no way to write them."""
+    return "\ufffd" not in _shown(path) or "\ufffd" in str(path)
+
+
+def _shown(path: Path) -> str:
+    return os.fsencode(path).decode(errors="replace")
 
 
 def _known_elsewhere(model: FoundModel, find: Find) -> FoundModel:

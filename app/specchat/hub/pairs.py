@@ -7,7 +7,8 @@ import msgspec
 from specchat.errors import InvalidSetting, NoModel
 from specchat.hub.builtin import find_packaged
 from specchat.hub.selection import Wanted, parse_wanted
-from specchat.pairing.catalog import RUNNABLE, CatalogPair, PackagedFile, read_all
+from specchat.pairing.abilities import THIS_VERSION
+from specchat.pairing.catalog import CatalogPair, PackagedFile, read_all
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +49,7 @@ def _of_pair(pair: CatalogPair) -> Request:
         packaged.append(_packaged_path(target.packaged))
     elif target.repo is not None:
         items.append(Wanted(target.repo, target.file))
-    if draft.type not in RUNNABLE:
+    if draft.type not in THIS_VERSION.drafters:
         note = (
             f"This version cannot run its {draft.type} drafter yet, so only the target is "
             "downloaded; n-grams of the conversation draft for it."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specchat.errors import InvalidSetting, NotOurs
+from specchat.errors import CannotWrite, InvalidSetting, NotOurs
 from specchat.hub.inventory import FoundModel
 from specchat.hub.naming import base_name, quant_of, split_part
 from specchat.hub.pulled import Pulled, forget, pulled_files
@@ -92,42 +92,65 @@ def bytes_of(entry: Pulled) -> int:
     return entry.file.size_bytes if entry.complete else entry.place.kept_bytes()
 
 
-def delete(entries: Sequence[Pulled]) -> None:
-    """Delete these files. What others have put beside them stays.
+def delete(entries: Sequence[Pulled]) -> int:
+    """Delete these files and return the bytes that became free.
+
+    What others have put beside them stays: their files, and their links to the same bytes.
 
     Raises:
-        OSError: the disk refuses.
+        CannotWrite: the disk refuses, or huggingface-hub does not know its way in the cache.
     """
-    by_cache: dict[Path, list[Pulled]] = defaultdict(list)
+    by_cache: dict[Path, set[Path]] = defaultdict(set)
+    freed = 0
+    try:
+        for entry in entries:
+            if entry.complete:
+                by_cache[Path(entry.cache)].add(_real_name(entry.place.pointer))
+            else:
+                freed += entry.place.partial.stat().st_size
+                entry.place.partial.unlink()
+        freed += sum(_delete_from(cache, pointers) for cache, pointers in by_cache.items())
+    except OSError as error:
+        raise _still_there(str(error.filename), f"{error.strerror}.") from error
     for entry in entries:
-        if entry.complete:
-            by_cache[Path(entry.cache)].append(entry)
-        else:
-            entry.place.partial.unlink(missing_ok=True)
-    for cache, complete in by_cache.items():
-        _remove_from(cache, {entry.place.pointer.resolve() for entry in complete})
-    for entry in entries:
+        if entry.complete and entry.place.pointer.exists():
+            raise _still_there(str(entry.place.pointer), "It is still there.")
         forget(entry.file)
+    return freed
 
 
-def _remove_from(cache: Path, blobs: set[Path]) -> None:
+def _still_there(path: str, happened: str) -> CannotWrite:
+    return CannotWrite(f"Tried to delete {path}.", happened, "Delete the file yourself.")
+
+
+def _real_name(pointer: Path) -> Path:
+    """The folder as it really is, the link at its end as it is."""
+    return pointer.parent.resolve() / pointer.name
+
+
+def _delete_from(cache: Path, pointers: set[Path]) -> int:
     from huggingface_hub import scan_cache_dir
 
     found = scan_cache_dir(cache)
-    whole, single = _split(found, blobs)
+    whole, single = _split(found, pointers)
+    strategies = []
     if whole:
-        found.delete_revisions(*whole).execute()
+        strategies.append(found.delete_revisions(*whole))
     if single:
-        scan_cache_dir(cache).delete_files(*single).execute()
+        strategies.append(found.delete_files(*single))
+    for strategy in strategies:
+        strategy.execute()
+    return sum(int(strategy.expected_freed_size) for strategy in strategies)
 
 
-def _split(found: "HFCacheInfo", blobs: set[Path]) -> tuple[list[str], list["CachedFileInfo"]]:
-    """Snapshots that have nothing but our files, and our files in others."""
+def _split(found: "HFCacheInfo", pointers: set[Path]) -> tuple[list[str], list["CachedFileInfo"]]:
+    """Snapshots of nothing but our files, which go with their folders, and our files in others."""
+    busy = {info.file_path.parent.parent for info in found.incomplete_files}
     whole, single = [], []
     for repo in found.repos:
         for revision in repo.revisions:
-            mine = [file for file in revision.files if file.blob_path.resolve() in blobs]
-            if mine and len(mine) == len(revision.files):
+            mine = [file for file in revision.files if _real_name(file.file_path) in pointers]
+            if mine and len(mine) == len(revision.files) and repo.repo_path not in busy:
                 whole.append(revision.commit_hash)
             else:
                 single += mine

@@ -1,8 +1,8 @@
 """Bring files from the Hub into Hugging Face's cache, whole and checked, or a sentence why not.
 
 huggingface-hub gives us its session (proxy, offline mode, token), its locks and its layout. It
-does not download for us: since version 1.31 it throws away what came when it is interrupted, and
-a 20 GB file would start again from nothing.
+does not download for us: since 2026 it throws away what came when it is interrupted
+(huggingface_hub#4196), and a file of 20 GB would start again from nothing.
 """
 
 import hashlib

@@ -33,15 +33,17 @@ def verify_models(models: Iterable[FoundModel], listener: Listener) -> Iterator[
         if model.kind == "incomplete":
             yield Verified(model, "damaged", f"{model.note}.")
             continue
-        known = [_expected(model, Path(part), ours, listener) for part in model.parts]
-        files = [file for file in known if file is not None]
-        if len(files) < len(known):
-            yield Verified(model, "unknown", "Nobody here knows its checksum.")
-        else:
-            yield _verify(model, files, listener)
+        try:
+            yield _verify(model, ours, listener)
+        except OSError as error:
+            yield Verified(model, "unknown", f"It cannot be read: {error.strerror}.")
 
 
-def _verify(model: FoundModel, files: list[RemoteFile], listener: Listener) -> Verified:
+def _verify(model: FoundModel, ours: dict[Path, RemoteFile], listener: Listener) -> Verified:
+    known = [_expected(model, Path(part), ours, listener) for part in model.parts]
+    files = [file for file in known if file is not None]
+    if len(files) < len(known):
+        return Verified(model, "unknown", "Nobody here knows its checksum.")
     meter = Meter(files, listener)
     for part, file in zip(model.parts, files, strict=True):
         meter.begin(file, "checking")
