@@ -1,6 +1,7 @@
 """A machine and a few pairs for it: the real planner on a part of the catalog."""
 
 import sys
+from collections.abc import Callable
 from functools import partial
 
 from msgspec.structs import replace
@@ -40,6 +41,9 @@ FIRST = Choice(
 """What `choose` says where nothing but the built-in model is here."""
 
 LATER = replace(FIRST, first_run=False)
+
+
+FindOffers = Callable[[int, tuple[str, ...], Machine | None], Offers]
 
 
 def find_offers(count: int, rpc: tuple[str, ...], machine: Machine | None) -> Offers:
@@ -92,7 +96,13 @@ def nothing_on_disk(machine: Machine) -> OnDisk:
     return OnDisk((), (), {})
 
 
-def app_with(choice: Choice, scenario: str = "happy", *, disk: bool = False) -> SpecchatApp:
+def app_with(
+    choice: Choice,
+    scenario: str = "happy",
+    *,
+    disk: bool = False,
+    offers: FindOffers = find_offers,
+) -> SpecchatApp:
     """The screen on this machine, with a scripted engine."""
     return SpecchatApp(
         choice,
@@ -101,7 +111,7 @@ def app_with(choice: Choice, scenario: str = "happy", *, disk: bool = False) -> 
         world=World(
             engine_command=(sys.executable, str(SCRIPTED_ENGINE), scenario),
             place=partial(place, machine=MACHINE),
-            find_offers=find_offers,
+            find_offers=offers,
             look_at_disk=look_at_disk if disk else nothing_on_disk,
         ),
     )

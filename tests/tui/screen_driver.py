@@ -53,7 +53,7 @@ async def wait_until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     """Let the screen run until this holds."""
     deadline = time.monotonic() + DEADLINE_S
     while not holds():
-        assert time.monotonic() < deadline, f"gave up waiting; the chat shows:\n{chat(pilot)}"
+        assert time.monotonic() < deadline, f"gave up waiting; it shows:\n{everything(pilot)}"
         await pilot.pause(0.02)
     await pilot.pause()
 
@@ -137,3 +137,9 @@ def panel(pilot: Pilot[None]) -> str:
 
 def _in_markdown(widget: Static) -> bool:
     return any(isinstance(parent, Markdown) for parent in widget.ancestors)
+
+
+def everything(pilot: Pilot[None]) -> str:
+    """All text of the screen in front, for a test that waits in vain."""
+    shown = pilot.app.screen.query(Static).results(Static)
+    return "\n".join(str(widget.content) for widget in shown if widget.display)

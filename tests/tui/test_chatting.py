@@ -39,16 +39,6 @@ async def test_an_answer_arrives_whole_and_keeps_its_figures() -> None:
         assert prompt(pilot).text == ""
 
 
-async def test_what_slowed_an_answer_down_is_told_below_its_figures() -> None:
-    async with make_app("alarm").run_test(size=WIDE) as pilot:
-        await ask_and_wait(pilot, "How does it work?")
-        [note] = notes(pilot)
-        assert note.splitlines()[1:] == [
-            "! Other programs are busy: They used 1.5 of 4 cores during this answer. "
-            "End them, or leave them a core with --threads."
-        ]
-
-
 async def test_the_panel_shows_the_last_figures() -> None:
     async with make_app("happy").run_test(size=WIDE) as pilot:
         await until_ready(pilot)

@@ -316,7 +316,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._live.drafter = drafter if self._speculation.draft_length else "none"
         self._loading_bar.display = False
         self._chat.settle_cards()
-        self._chat.add(*map(Card.of_notice, self._loader.loaded(event.notices)))
+        self._chat.add(*Card.of_notices(self._loader.loaded(event.notices)))
         self._chat.welcome("Ready. Everything runs on this machine.")
         self._set_state("ready")
         self._show_figures()

@@ -1,6 +1,7 @@
 """A card in the chat: what was tried, what happened, what to do next."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -47,6 +48,15 @@ class Card(Vertical):
             log=failed.log,
             classes="failure",
         )
+
+    @classmethod
+    def of_notices(cls, notices: Iterable[Notice]) -> Iterator["Card"]:
+        """Quiet cards; what has one title comes on one card."""
+        for title, group in groupby(notices, key=lambda notice: notice.title):
+            alike = list(group)
+            message = "\n".join(notice.message for notice in alike)
+            advice = " ".join(notice.help for notice in alike if notice.help)
+            yield cls.of_notice(Notice(alike[0].kind, title, message, advice))
 
     @classmethod
     def of_notice(cls, notice: Notice, *actions: tuple[str, str]) -> "Card":

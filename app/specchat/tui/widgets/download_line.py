@@ -20,14 +20,20 @@ class DownloadLine(Static):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
+        self._notice = ""
+        self._done = -1
         self.display = False
 
     def show(self, name: str, progress: Progress | None, notice: str = "") -> None:
-        """The download goes on."""
+        """The download goes on. A notice stays until more has come."""
         self.display = True
-        head = Content.assemble(("downloading ", "$foreground-muted"), visible(name), "  ")
         if progress is None:
-            self.update(head + Content.styled(visible(notice), "$foreground-muted"))
+            self._notice = notice
+        elif progress.total_done_bytes != self._done:
+            self._notice, self._done = "", progress.total_done_bytes
+        head = Content.assemble(("downloading ", "$foreground-muted"), visible(name), "  ")
+        if progress is None or self._notice:
+            self.update(head + Content.styled(visible(self._notice), "$foreground-muted"))
             return
         done = progress.total_done_bytes / max(progress.total_bytes, 1)
         self.update(
