@@ -118,7 +118,7 @@ async def test_on_a_first_run_a_pair_is_downloaded_in_place_and_then_loaded(hub:
         await until_listed(pilot)
         await pilot.press("enter")
         await wait_until(pilot, lambda: "downloading tiny-7b" in progress(pilot))
-        await wait_until(pilot, lambda: "kB of 600 kB" in progress(pilot))
+        await wait_until(pilot, lambda: "of 600 kB" in progress(pilot))
         hub.go_on.set()
         await until_ready(pilot)
         assert "tiny-Q4_K_M" in names(pilot)

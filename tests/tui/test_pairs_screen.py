@@ -100,7 +100,7 @@ async def test_a_pair_on_this_disk_is_loaded_in_place_of_the_present_one() -> No
         await pilot.press("f2")
         pairs = await until_listed(pilot, "can draft for")
         assert "The draft is left out" in listed(pairs)
-        await pilot.press("home", "enter")
+        await pilot.press("up", "up", "enter")
         await wait_until(pilot, lambda: app.state == "ready" and app.engine.pid != process)
         assert "Qwen2.5-7B-Q4_K_M  <-  Qwen2.5-0.5B-Q8_0" in names(pilot)
         assert "exactly what the target" in chat(pilot)

@@ -115,7 +115,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._panel = SpeculationPanel()
         self._memory = MemoryBars()
         self._line = SpeculationLine()
-        self._loader = PairLoader(choice, world, self._on_engine_event)
+        self._loader = PairLoader(choice, world, self.hear)
         self._pairs = PairSwitch(self, world, self._chat, self._begin)
         self.engine = self._loader.engine
 
@@ -277,7 +277,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     # What the engine says
 
-    def _on_engine_event(self, event: Event) -> None:
+    def hear(self, event: Event) -> None:
+        """An event of the engine, in order."""
         match event:
             case LoadProgress():
                 self._loading_bar.show(event)

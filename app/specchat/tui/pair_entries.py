@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from specchat.hub.inventory import FoundModel
     from specchat.hub.made_pairs import MadePair
 
+ROOMY_WIDTH = 70
+"""Cells of an entry in which there is room for every word."""
 _MUTED = "$foreground-muted"
 DRAFTERS = {"none": "plain decoding", "ngram": "n-grams guess", "model": "a draft model guesses"}
 
 
 def planned_entry(pair: PlannedPair, machine: Machine, width: int) -> Content:
     """A pair of the catalog with its memory bars."""
-    state = "here" if pair.on_disk else f"{download_text(pair)} to download"
+    state = download_text(pair)
+    if not pair.on_disk and width >= ROOMY_WIDTH:
+        state += " to download"
     lines = [_headline(pair_title(pair), state, width)]
     lines += full_lines(pair.plan, machine, width)
     facts = [f"{context_text(pair.plan.n_ctx)} context", pair.licence, pair.name]

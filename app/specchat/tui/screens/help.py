@@ -12,6 +12,7 @@ from textual.widgets import Footer, Static
 
 from specchat.engine.protocol import Notice
 from specchat.tui.definitions import FIGURES
+from specchat.tui.memory_lines import legend_line
 from specchat.tui.wording import visible
 
 FIRST_KEYS = ("prompt.send", "prompt.new_line")
@@ -50,13 +51,15 @@ class HelpScreen(ModalScreen[None]):
             for notice in self._notices:
                 yield Static(f"! {visible(notice.title)}", markup=False, classes="heading")
                 yield Static(visible(notice.message), markup=False)
-                yield Static(f"→ {visible(notice.help)}", markup=False, classes="last")
+                yield Static(f"→ {visible(notice.help)}", markup=False)
             if self._place:
-                yield Static(self._place, markup=False, classes="last")
+                yield Static(self._place, markup=False)
             yield Static("Keys", classes="heading")
             yield from _rows(self._keys)
             yield Static("What the figures mean", classes="heading")
             yield from _rows(FIGURES)
+            yield Static("The bars of memory", classes="heading")
+            yield Static(legend_line())
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:

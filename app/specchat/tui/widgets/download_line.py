@@ -21,7 +21,7 @@ class DownloadLine(Static):
     def __init__(self) -> None:
         super().__init__(markup=False)
         self._notice = ""
-        self._done = -1
+        self._done = 0
         self.display = False
 
     def show(self, name: str, progress: Progress | None, notice: str = "") -> None:
@@ -47,6 +47,7 @@ class DownloadLine(Static):
 
     def hide(self) -> None:
         """It has ended."""
+        self._notice, self._done = "", 0
         self.display = False
 
 
@@ -54,11 +55,12 @@ def _facts(progress: Progress) -> list[str]:
     from specchat.hub.wording import size_text, time_text
 
     done, total = size_text(progress.total_done_bytes), size_text(progress.total_bytes)
-    facts = [f"{done} of {total}"]
+    number, _, unit = done.rpartition(" ")
+    facts = [f"{number if total.endswith(f' {unit}') else done} of {total}"]
     if progress.stage == "checking":
         return [*facts, "checking what is here"]
-    if progress.bytes_per_second is not None:
-        facts.append(f"{size_text(progress.bytes_per_second)}/s")
     if progress.seconds_left is not None:
         facts.append(f"{time_text(progress.seconds_left)} left")
+    if progress.bytes_per_second is not None:
+        facts.append(f"{size_text(progress.bytes_per_second)}/s")
     return facts

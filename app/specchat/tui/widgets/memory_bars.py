@@ -5,7 +5,7 @@ from textual.widgets import Static
 
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
-from specchat.tui.memory_lines import narrow_lines
+from specchat.tui.memory_lines import legend_line, narrow_lines
 
 
 class MemoryBars(Static):
@@ -13,6 +13,7 @@ class MemoryBars(Static):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
+        self.tooltip = legend_line()
         self._plan: MemoryPlan | None = None
         self._machine: Machine | None = None
         self.display = False

@@ -94,7 +94,7 @@ class PairList(OptionList):
         before = None if at is None else self.get_option_at_index(at).id
         only_entry = self.option_count == 1
         self.set_options(options)
-        if before in ids and not only_entry:
+        if before is not None and before in ids and not only_entry:
             self.highlighted = ids.index(before)
         else:
             self.action_first()
