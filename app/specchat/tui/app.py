@@ -352,7 +352,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         actions = [(f"{'Start' if crashed else 'Try'} again (Ctrl+R)", "restart")]
         less = self._loader.less() if crashed else None
         if less:
-            event = replace(event, help=f"{event.help} With less: {less.sentence}")
+            means = less.sentence[0].lower() + less.sentence[1:]
+            event = replace(event, help=f"{event.help} Less would be: {means}")
             actions.append(("Start again with less (Ctrl+L)", "restart_with_less"))
         self._chat.add(Card.of_failure(event, *actions, OTHER_PAIRS))
         self._set_state("broken")

@@ -35,15 +35,16 @@ class PairLoader:
         self._world = world
         self._deliver = deliver
         self._load: Load | None = None
+        self._first_plan: MemoryPlan | None = None
         self._less: Less | None = None
         self._notices: tuple[Notice, ...] = ()
         self._told: set[Notice] = set()
 
     def take(self, choice: Choice) -> None:
         """This one from now on."""
+        if choice != self.choice:
+            self._told.clear()
         self.choice = choice
-        self._load = self._less = self.plan = None
-        self._told.clear()
 
     async def load(self) -> None:
         """Load the choice, and deliver events until its engine ends.
@@ -51,13 +52,14 @@ class PairLoader:
         The old engine goes first: what it holds would count as taken.
         """
         await self.engine.close()
-        self._less = self._load = self.plan = None
+        self._load = self._less = self.plan = self._first_plan = None
         try:
             placed = await self._world.place(self.choice)
         except SpecchatError as error:
             self._deliver(Failed.from_error(error))
             return
         self._load, self.plan, self.machine = placed.load, placed.plan, placed.machine
+        self._first_plan = placed.plan
         self._notices = placed.notices
         await self.engine.run(placed.load)
 
@@ -67,7 +69,7 @@ class PairLoader:
 
         if self._load is None:
             return None
-        self._less = with_less(self._load, self.plan)
+        self._less = with_less(self._load, self._first_plan)
         return self._less
 
     @property
@@ -82,7 +84,7 @@ class PairLoader:
             await self.load()
             return
         await self.engine.close()
-        self._load, self._less = less.load, None
+        self._load, self._less, self.plan = less.load, None, None
         self._notices = (
             Notice("less", "Started with less", less.sentence, "F2 shows other pairs."),
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.widgets import Button, Collapsible, Static
 
 from specchat.engine.protocol import Failed, Notice
@@ -85,7 +85,7 @@ class Card(Vertical):
             with Collapsible(title="last lines of the log"):
                 yield Static(visible("\n".join(self._log_lines)), markup=False, classes="log")
         if self._actions:
-            with Horizontal(classes="buttons"):
+            with Vertical(classes="buttons"):
                 for label, action in self._actions:
                     yield Button(label, variant="primary", compact=True, action=f"app.{action}")
 

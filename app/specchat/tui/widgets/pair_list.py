@@ -124,7 +124,7 @@ class PairList(OptionList):
         for pair in pairs:
             content = planned_entry(pair, offers.machine, self._entry_width)
             if pair.name == self._in_use:
-                content = content + "\n" + Content.styled("● loaded now", "$success")
+                content = content + "\n" + Content.styled("● loaded now", "$text-success")
             key = BUILT_IN if pair is offers.built_in else f"pair {pair.name}"
             self._planned[key] = pair
             yield self._entry(key, content, Pick(pair=pair.name))
