@@ -59,6 +59,24 @@ MODEL_OPTIONS = [
         metavar="N",
         help="Layers on the GPU, whether they fit or not; -1: all; default: as many as fit.",
     ),
+    click.option(
+        "--experts-in-ram",
+        is_flag=True,
+        help="Keep the experts of a mixture in main memory, the rest on the GPU.",
+    ),
+    click.option(
+        "--cache-type",
+        type=click.Choice(["f16", "q8_0", "q4_0"]),
+        help="Of the KV cache; quantised ones take less memory, at some cost in quality; default: "
+        "what the catalog has for the pair, else f16.",
+    ),
+    click.option(
+        "--draft-cache-type",
+        type=click.Choice(["f16", "q8_0", "q4_0"]),
+        default="f16",
+        show_default=True,
+        help="Of the draft's KV cache; a quantised one makes its guesses worse.",
+    ),
     RPC_OPTION,
 ]
 SPECULATION_OPTIONS = [
@@ -315,6 +333,9 @@ def _choice(options: dict[str, Any], *, draft_required: bool) -> Choice:
             threads=options["threads"],
             gpu_layers=options["gpu_layers"],
             rpc=options["rpc"],
+            cache_type=options["cache_type"],
+            draft_cache_type=options["draft_cache_type"],
+            experts_in_ram=options["experts_in_ram"],
             drafter=options["drafter"],
             draft_length=options["draft_length"],
             draft_required=draft_required,

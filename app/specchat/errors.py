@@ -78,11 +78,11 @@ class ContextTooLarge(SpecchatError):
     title = "The context does not fit"
 
 
-class NotEnoughMemory(SpecchatError):
-    """The pair does not fit into the memory that is free."""
+class OutOfMemory(SpecchatError):
+    """A device has no room for what was to go there."""
 
-    kind = "not_enough_memory"
-    title = "Not enough memory"
+    kind = "out_of_memory"
+    title = "It does not fit into memory"
 
 
 class PromptTooLong(SpecchatError):

@@ -1,17 +1,17 @@
 """One prompt in, one answer out, no screen."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import io
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from specchat.choosing.choice import Choice
-from specchat.choosing.machine_now import system_alone
-from specchat.choosing.placing import Placed, place
 from specchat.engine.client import EngineClient
 from specchat.engine.protocol import (
     Devices,
@@ -31,6 +31,10 @@ from specchat.engine.protocol import (
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
 from specchat.speculation.settings import DraftLength, Rule
+
+if TYPE_CHECKING:
+    from specchat.choosing.choice import Choice
+    from specchat.choosing.placing import Placed
 
 CANCELLED_EXIT_CODE = 130
 
@@ -73,7 +77,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """What each device was planned to hold, and what had to give; None: it could not be planned."""
 
     @classmethod
-    def of(cls, loaded: Loaded, finished: Finished, memory: MemoryPlan | None) -> "RunReport":
+    def of(cls, loaded: Loaded, finished: Finished, memory: MemoryPlan | None) -> RunReport:
         """The report of a finished answer."""
         figures = finished.figures
         return cls(
@@ -134,6 +138,10 @@ async def _run(choice: Choice, request: Generate, *, as_json: bool) -> int:
     printer = Printer(as_json=as_json, live=sys.stdout.isatty() and not as_json)
     _on_interrupt(client, request.id, printer)
 
+    # The engine's process starts while these are imported.
+    from specchat.choosing.machine_now import system_alone
+    from specchat.choosing.placing import place
+
     async def load(machine: Machine) -> None:
         placed = await place(choice, machine)
         printer.tell(placed)
@@ -142,7 +150,7 @@ async def _run(choice: Choice, request: Generate, *, as_json: bool) -> int:
 
     try:
         machine = system_alone(choice.asked.rpc)
-        if machine is not None:  # the engine starts meanwhile
+        if machine is not None:
             await load(machine)
         else:
             await client.send(Devices(choice.asked.rpc))
@@ -160,7 +168,7 @@ async def _run(choice: Choice, request: Generate, *, as_json: bool) -> int:
         await client.close()
 
 
-def _on_interrupt(client: EngineClient, id: int, printer: "Printer") -> None:
+def _on_interrupt(client: EngineClient, id: int, printer: Printer) -> None:
     """Ctrl+C ends the answer and keeps what came; before there is one, or again, it ends all."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     sent: list[asyncio.Task[None]] = []

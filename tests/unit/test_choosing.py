@@ -151,6 +151,19 @@ def test_the_pair_that_was_used_last_is_opened_again(pair: tuple[Path, Path]) ->
     assert choice.pair is not None
 
 
+def test_a_draft_that_came_since_the_last_time_is_used(
+    catalog: None, cache: Path, model: Path
+) -> None:
+    put_in_hub_cache(cache, REPO, FILE, model)
+    remember(choose(Asked(pair="mine")))
+    assert [notice.kind for notice in choose(Asked()).notices] == ["draft_not_here"]
+
+    draft = put_in_hub_cache(cache, DRAFT_REPO, DRAFT_FILE, model)
+    choice = choose(Asked())
+    assert (choice.origin, choice.notices) == ("last", ())
+    assert choice.load.pair.draft == str(draft)
+
+
 def test_files_that_were_used_last_are_opened_again_from_any_folder(
     tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

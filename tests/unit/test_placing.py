@@ -11,7 +11,7 @@ from specchat.choosing.choice import Asked, Choice, choose
 from specchat.choosing.machine_now import cpu_alone, find_machine
 from specchat.choosing.placing import Placed, place
 from specchat.engine.protocol import Plan
-from specchat.errors import DraftMismatch, InvalidSetting, NotEnoughMemory
+from specchat.errors import DraftMismatch, InvalidSetting, OutOfMemory
 from specchat.pairing.machine import Machine
 from support.header_files import layers, texts, write_header_file
 from support.person_disk import put_in_hub_cache, write_own_catalog
@@ -81,7 +81,7 @@ def test_a_draft_that_does_not_fit_is_left_out_with_the_sentence_of_the_plan(wri
 
 def test_a_draft_that_has_to_be_there_is_refused_where_there_is_no_room(write: Write) -> None:
     tight = machine(card(1250 * MIB))
-    with pytest.raises(NotEnoughMemory, match=r"d.gguf beside t.gguf.*CUDA0 lacks"):
+    with pytest.raises(OutOfMemory, match=r"d.gguf beside t.gguf.*CUDA0 lacks"):
         placed(tight, write("t", 20), write("d", 9), ctx=512, keeps_draft=True)
 
 
@@ -103,13 +103,16 @@ def test_no_context_is_named_where_none_was_asked_for_and_all_fits(write: Write)
 
 
 def test_what_does_not_fit_at_all_is_refused_with_figures_and_what_to_do(write: Write) -> None:
-    with pytest.raises(NotEnoughMemory) as refused:
-        placed(machine(ram_bytes=2 * GIB, free_ram_bytes=GIB), write("t", 20), ctx=4096)
+    with pytest.raises(OutOfMemory) as refused:
+        placed(small := machine(ram_bytes=2 * GIB, free_ram_bytes=GIB), write("t", 20), ctx=4096)
 
     assert "t.gguf, with a context of 4,096 tokens" in refused.value.message
     assert "1.6 GiB of main memory, of which 1.0 GiB are free" in refused.value.message
     assert refused.value.next_step.startswith("Use a shorter context than --ctx 4096.")
     assert "--gpu-layers 0" in refused.value.next_step
+    with pytest.raises(OutOfMemory) as refused:
+        placed(small, write("t", 20), ctx=8192)
+    assert "--gpu-layers" not in refused.value.next_step  # no room even for the context
 
 
 def test_layers_that_were_asked_for_are_loaded_even_if_they_do_not_fit(write: Write) -> None:
@@ -143,6 +146,14 @@ def test_a_draft_of_another_family_is_refused_where_it_is_required_and_told_wher
     [notice] = found.notices
     assert (notice.kind, notice.title) == ("draft_mismatch", "Going on without the draft model")
     assert "Token 77 is 't77'" in notice.message
+
+
+def test_what_was_asked_of_the_caches_is_planned_and_told_to_the_engine(write: Write) -> None:
+    usual, small = placed(AMPLE, write("t", 20)), placed(AMPLE, write("t", 20), cache_type="q4_0")
+
+    shares = [found.plan.shares[0].parts["target_kv"] for found in (usual, small) if found.plan]
+    assert shares[1] * 3 < shares[0]
+    assert small.load.plan == Plan(cache_type="q4_0")
 
 
 @pytest.fixture
@@ -220,3 +231,4 @@ def test_the_machine_of_a_build_for_the_cpu_is_the_systems() -> None:
     found = asyncio.run(find_machine())
 
     assert 0 < found.free_ram_bytes <= found.ram_bytes
+    assert found.devices[-1].kind == "cpu"

@@ -27,7 +27,7 @@ from specchat.bench.server_side import ServerContestant
 from specchat.choosing.choice import Asked, Choice
 from specchat.choosing.placing import place
 from specchat.engine.client import EngineClient
-from specchat.engine.protocol import Load, Loaded, ModelFacts
+from specchat.engine.protocol import Load, Loaded, ModelFacts, Plan
 from specchat.neighbours import Watch
 
 
@@ -38,7 +38,7 @@ def measure(plan: BenchPlan, before: Before, progress: Progress) -> Record:
         before: how busy the machine was before anything of ours ran.
 
     Raises:
-        NotEnoughMemory: the pair does not fit, or only without its draft.
+        OutOfMemory: the pair does not fit, or only without its draft.
         EngineFailed: the pair cannot be loaded, or a prompt cannot be answered.
         ServerProblem: llama-server cannot be measured.
     """
@@ -94,6 +94,9 @@ def _just_so(load: Load) -> Choice:
         ctx=plan.n_ctx,
         gpu_layers=None if plan.n_gpu_layers < 0 else plan.n_gpu_layers,
         rpc=plan.rpc,
+        cache_type=plan.cache_type,
+        draft_cache_type=plan.draft_cache_type,
+        experts_in_ram=plan.experts_in_ram,
         draft_required=True,
         keeps_draft=True,
     )
@@ -118,8 +121,16 @@ def _server_plan(plan: BenchPlan, loaded: Loaded) -> ServerPlan:
         n_gpu_layers=plan.load.plan.n_gpu_layers,
         draft_length=plan.server_draft_length,
         greedy=plan.sampling.is_greedy,
-        extra=plan.server_arguments,
+        extra=(*_memory_arguments(plan.load.plan), *plan.server_arguments),
     )
+
+
+def _memory_arguments(plan: Plan) -> tuple[str, ...]:
+    """What llama-server is told where the engine keeps its memory in another way than usual."""
+    experts = ("--cpu-moe",) if plan.experts_in_ram else ()
+    if plan.cache_type == "f16":
+        return experts
+    return (*experts, "--cache-type-k", plan.cache_type, "--cache-type-v", plan.cache_type)
 
 
 def _record(

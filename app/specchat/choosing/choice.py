@@ -7,17 +7,15 @@ from typing import Literal
 
 import msgspec
 
-from specchat.choosing.disk import FilesHere, files_here, models_on_disk, pair_files
+from specchat.choosing.disk import FilesHere, PairFiles, files_here, models_on_disk, pair_files
 from specchat.choosing.last_pair import LastPair, last_pair
-from specchat.choosing.machine_now import machine_now
 from specchat.choosing.shown import measured_here
 from specchat.engine.protocol import Load, Notice, Pair, Plan
 from specchat.errors import InvalidSetting, NoModel
 from specchat.hub.builtin import BUILT_IN, built_in_model
 from specchat.pairing.abilities import THIS_VERSION
-from specchat.pairing.catalog import Catalog, CatalogModel, CatalogPair, read_all
+from specchat.pairing.catalog import CacheType, Catalog, CatalogModel, CatalogPair, read_all
 from specchat.pairing.measured import Measured
-from specchat.pairing.planned import draft_file, target_file
 from specchat.speculation.settings import MAX_DRAFT_LENGTH, DrafterChoice, DraftLength
 
 LONGEST_BY_ITSELF = 16
@@ -41,6 +39,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     gpu_layers: int | None = None
     """None leaves it to the memory plan; -1 puts all on the GPU."""
     rpc: tuple[str, ...] = ()
+    cache_type: CacheType | None = None
+    """Of the target's KV cache; None: what the catalog has for the pair, else f16."""
+    draft_cache_type: CacheType = "f16"
+    experts_in_ram: bool = False
+    """Of a mixture; otherwise the memory plan decides for a pair of the catalog."""
     drafter: DrafterChoice = "auto"
     draft_length: DraftLength = "auto"
     draft_required: bool = False
@@ -106,15 +109,17 @@ def _named(asked: Asked, name: str) -> Choice:
     pair = catalog.pairs.get(name.lower())
     if pair is None:
         raise _no_such_pair(name, catalog.pairs)
-    only = Catalog(catalog.models, {pair.name: pair})
-    return _of_pair(asked, only, pair, files_here(only), "named")
+    return _of_pair(asked, catalog, pair, _files_of(catalog, pair), "named")
+
+
+def _files_of(catalog: Catalog, pair: CatalogPair) -> PairFiles:
+    return pair_files(pair, files_here(Catalog(catalog.models, {pair.name: pair})))
 
 
 def _of_pair(
-    asked: Asked, catalog: Catalog, pair: CatalogPair, here: FilesHere, origin: Origin
+    asked: Asked, catalog: Catalog, pair: CatalogPair, files: PairFiles, origin: Origin
 ) -> Choice:
     """A pair of the catalog, without its draft where that is not here."""
-    files = pair_files(pair, here)
     if files.target is None:
         raise _not_here(catalog, pair)
     runs = pair.draft.file is not None and pair.draft.type in THIS_VERSION.drafters
@@ -124,19 +129,28 @@ def _of_pair(
             raise _draft_not_here(catalog, pair)
         notices.append(_without_its_draft(_draft_not_here(catalog, pair)))
     draft = str(files.draft) if runs and files.draft is not None else None
-    chosen = _from_catalog(asked, Pair(str(files.target), draft), origin, catalog, pair)
-    return msgspec.structs.replace(chosen, notices=tuple(notices))
+    measured = {each.pair: each for each in measured_here(catalog)}
+    return msgspec.structs.replace(
+        _choice(
+            asked, Pair(str(files.target), draft), origin, catalog.title(pair), pair.draft.length
+        ),
+        name=pair.name,
+        pair=pair,
+        target=catalog.target(pair),
+        measured=measured.get(pair.name),
+        notices=tuple(notices),
+    )
 
 
 def _again(asked: Asked, last: LastPair) -> Choice:
-    """The pair that was used last; its files are still here."""
-    files = Pair(last.target, last.draft)
+    """The pair that was used last; its files are still here, and its draft may be by now."""
     if last.name is not None:
         catalog = read_all()
         pair = catalog.pairs.get(last.name)
         if pair is not None:
-            return _from_catalog(asked, files, "last", catalog, pair)
-    return _choice(asked, files, "last", Path(last.target).stem)
+            draft = Path(last.draft) if last.draft else _files_of(catalog, pair).draft
+            return _of_pair(asked, catalog, pair, PairFiles(Path(last.target), draft), "last")
+    return _choice(asked, Pair(last.target, last.draft), "last", Path(last.target).stem)
 
 
 def _best_here(asked: Asked) -> Choice:
@@ -154,10 +168,13 @@ def _best_here(asked: Asked) -> Choice:
     if not candidates:
         return _built_in(asked, first_run=True)
     best = _best_of(Catalog(catalog.models, candidates), here, asked.rpc)
-    return _of_pair(asked, catalog, best, here, "best") if best else _built_in(asked)
+    if best is None:
+        return _built_in(asked)
+    return _of_pair(asked, catalog, best, pair_files(best, here), "best")
 
 
 def _best_of(catalog: Catalog, here: FilesHere, rpc: tuple[str, ...]) -> CatalogPair | None:
+    from specchat.choosing.machine_now import machine_now
     from specchat.pairing.planner import rank_pairs
 
     ranked = rank_pairs(
@@ -178,19 +195,6 @@ def _built_in(asked: Asked, *, first_run: bool = False) -> Choice:
         _choice(asked, files, "built_in", target.stem),
         name=BUILT_IN if asked.draft is None else None,
         first_run=first_run,
-    )
-
-
-def _from_catalog(
-    asked: Asked, files: Pair, origin: Origin, catalog: Catalog, pair: CatalogPair
-) -> Choice:
-    measured = {each.pair: each for each in measured_here(catalog)}
-    return msgspec.structs.replace(
-        _choice(asked, files, origin, catalog.title(pair), pair.draft.length),
-        name=pair.name,
-        pair=pair,
-        target=catalog.target(pair),
-        measured=measured.get(pair.name),
     )
 
 
@@ -220,6 +224,9 @@ def _plan(asked: Asked, suggested: int | None) -> Plan:
         n_threads=asked.threads,
         n_gpu_layers=-1 if asked.gpu_layers is None else asked.gpu_layers,
         rpc=asked.rpc,
+        cache_type=asked.cache_type or "f16",
+        draft_cache_type=asked.draft_cache_type,
+        experts_in_ram=asked.experts_in_ram,
         max_draft_length=min(max(longest, 0), MAX_DRAFT_LENGTH),
         measure_costs=length == "auto" and asked.drafter != "none",
         draft_required=asked.draft_required,
@@ -237,6 +244,8 @@ def _no_such_pair(name: str, names: Iterable[str]) -> InvalidSetting:
 
 
 def _not_here(catalog: Catalog, pair: CatalogPair) -> NoModel:
+    from specchat.pairing.planned import draft_file, target_file
+
     target, draft = target_file(catalog, pair, ()), draft_file(catalog, pair, ())
     if pair.target.package is not None:
         return NoModel(
@@ -254,6 +263,8 @@ def _not_here(catalog: Catalog, pair: CatalogPair) -> NoModel:
 
 
 def _draft_not_here(catalog: Catalog, pair: CatalogPair) -> NoModel:
+    from specchat.pairing.planned import draft_file
+
     size = draft_file(catalog, pair, ()).size_bytes
     return NoModel(
         f"Tried to draft with {pair.draft.file}.",

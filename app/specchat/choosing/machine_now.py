@@ -4,15 +4,15 @@ Asking llama.cpp for devices takes a child of half a second and more. A build th
 for any but the CPU is known by its files' names, and then the system alone can tell.
 """
 
-import asyncio
 import os
 import re
 from importlib.util import find_spec
 from pathlib import Path
 
-from specchat.engine.devices import find_devices
+from msgspec.structs import replace
+
 from specchat.host import machine_with
-from specchat.pairing.machine import Machine
+from specchat.pairing.machine import Device, Machine
 
 BACKEND = re.compile(r"(?:lib)?ggml-([a-z0-9]+)")
 """The library of a backend; `ggml-cpu-haswell` is one of the CPU's."""
@@ -30,17 +30,37 @@ async def find_machine(rpc: tuple[str, ...] = ()) -> Machine:
         RpcServerProblem: a server cannot be reached or is of no use.
         EngineCrashed: the child ended, or said nothing in time.
     """
-    return system_alone(rpc) or (await find_devices(rpc)).machine
+    alone = system_alone(rpc)
+    if alone is not None:
+        return alone
+    from specchat.engine.devices import find_devices
+
+    return (await find_devices(rpc)).machine
 
 
 def machine_now(rpc: tuple[str, ...] = ()) -> Machine:
     """The same for code that does not wait in a loop."""
-    return system_alone(rpc) or asyncio.run(find_devices(rpc)).machine
+    alone = system_alone(rpc)
+    if alone is not None:
+        return alone
+    import asyncio
+
+    return asyncio.run(find_machine(rpc))
 
 
 def system_alone(rpc: tuple[str, ...] = ()) -> Machine | None:
     """This machine now, where no other device can be there and the system alone can tell."""
-    return machine_with(()) if not rpc and only_cpu() else None
+    if rpc or not only_cpu():
+        return None
+    machine = machine_with(())
+    cpu = Device(
+        name="CPU",
+        description=machine.processor,
+        kind="cpu",
+        total_bytes=machine.ram_bytes,
+        free_bytes=machine.free_ram_bytes,
+    )
+    return replace(machine, devices=(cpu,))
 
 
 def only_cpu() -> bool:

@@ -28,7 +28,8 @@ from specchat.pairing.memory import (
     plan_memory,
 )
 from specchat.pairing.placement import fast_devices
-from specchat.pairing.planner import LEAST_CTX
+from specchat.pairing.planner import LEAST_CTX, pair_wishes, quicker_attempt
+from specchat.pairing.shape import MOST_SNAPSHOTS, ModelShape
 from specchat.pairing.shape_header import shape_from_header
 
 ALL_LAYERS = 2**31 - 1
@@ -57,7 +58,7 @@ async def place(choice: Choice, machine: Machine | None = None) -> Placed:
         machine: None: the one that it runs on, as it is now.
 
     Raises:
-        NotEnoughMemory: it does not fit, and was not forced by --gpu-layers.
+        OutOfMemory: it does not fit, and was not forced by --gpu-layers.
         DraftMismatch: the draft does not fit the target, and is required.
         LibraryProblem, RpcServerProblem, EngineCrashed: the devices cannot be known.
     """
@@ -89,9 +90,7 @@ class _Placing:
         self._keep_to_what_pays()
         draft = self._matching_draft()
         wishes = self._wishes()
-        plan = plan_memory(
-            self._machine, self._shape, shape_from_header(draft) if draft else None, wishes
-        )
+        plan = self._plan(shape_from_header(draft) if draft is not None else None, wishes)
         if not plan.fits and self._asked.gpu_layers is None:
             raise not_enough(self._target, plan, self._asked.ctx)
         if plan.fits and draft is not None and not plan.with_draft:
@@ -124,24 +123,39 @@ class _Placing:
         error = mismatch(self._target, draft) if draft is not None else None
         if error is None:
             return draft
-        if self._asked.draft_required:
+        if self._asked.draft_required or self._asked.keeps_draft:
             raise error
         self._notices.append(without_draft(error))
         self._pair = Pair(self._pair.target)
         return None
 
     def _wishes(self) -> Wishes:
-        asked, pair = self._asked, self._choice.pair
+        """What was asked for, and else what the catalog suggests."""
+        asked, pair, given = self._asked, self._choice.pair, self._choice.load.plan
+        wishes = Wishes() if pair is None else pair_wishes(pair, self._machine)
         n_ctx, shortest = asked.ctx, None
-        if n_ctx is None and pair is not None:
-            n_ctx = min(pair.n_ctx, self._shape.n_ctx_train or pair.n_ctx)
+        if n_ctx is None and wishes.n_ctx is not None:
+            n_ctx = min(wishes.n_ctx, self._shape.n_ctx_train or wishes.n_ctx)
             shortest = min(n_ctx, LEAST_CTX)
-        return Wishes(
+        return replace(
+            wishes,
             n_ctx=n_ctx,
             shortest_n_ctx=shortest,
             n_gpu_layers=ALL_LAYERS if asked.gpu_layers == -1 else asked.gpu_layers,
-            max_draft_length=self._choice.load.plan.max_draft_length,
+            cache_type=asked.cache_type or wishes.cache_type,
+            draft_cache_type=given.draft_cache_type,
+            experts_in_ram=given.experts_in_ram,
+            whole_window_cache=given.whole_window_cache,
+            max_draft_length=given.max_draft_length,
+            n_snapshots=min(given.max_draft_length, MOST_SNAPSHOTS),
         )
+
+    def _plan(self, draft: ModelShape | None, wishes: Wishes) -> MemoryPlan:
+        """Where a pair of the catalog has a mixture, its experts go where they are quicker."""
+        model = self._choice.target
+        if model is None or self._asked.gpu_layers is not None:
+            return plan_memory(self._machine, self._shape, draft, wishes)
+        return quicker_attempt(self._machine, model, (self._shape, draft), wishes).plan
 
     def _engine_plan(self, plan: MemoryPlan, wishes: Wishes) -> Plan:
         """What differs from what was asked for; a plan that does not fit changes nothing."""
@@ -155,7 +169,14 @@ class _Placing:
         if self._asked.gpu_layers is None and fast_devices(self._machine):
             everything = numbers.n_gpu_layers > len(self._shape.layers)
             layers = -1 if everything else numbers.n_gpu_layers
-        return replace(given, n_ctx=n_ctx, n_gpu_layers=layers, draft_devices=numbers.draft_devices)
+        return replace(
+            given,
+            n_ctx=n_ctx,
+            n_gpu_layers=layers,
+            draft_devices=numbers.draft_devices,
+            cache_type=numbers.cache_type,
+            experts_in_ram=numbers.experts_in_ram,
+        )
 
 
 def _header(path: str) -> GgufFile | None:

@@ -3,13 +3,20 @@
 from collections.abc import Iterable
 
 from specchat.engine.protocol import Notice
-from specchat.errors import NotEnoughMemory, SpecchatError
+from specchat.errors import OutOfMemory, SpecchatError
 from specchat.pairing.gguf_file import GgufFile
-from specchat.pairing.memory import DeviceShare, MemoryPlan, size_text
+from specchat.pairing.memory import DeviceShare, MemoryPlan, Part, size_text
 from specchat.pairing.verdict import short_name
 
 MAIN_MEMORY = "main memory"
+KEPT_FREE = 0.05
+"""Of free main memory: what the engine leaves alone."""
 CLOSE_PROGRAMS = "Close other programs, or choose a smaller model: specchat pairs"
+
+FORCED = (
+    ". With --gpu-layers 0 it is loaded all the same, and what has no room is read from the disk "
+    "again for every token."
+)
 
 
 def gave_way(plan: MemoryPlan) -> tuple[Notice, ...]:
@@ -46,30 +53,37 @@ def without_draft(error: SpecchatError) -> Notice:
     )
 
 
-def not_enough(target: GgufFile, plan: MemoryPlan, asked_n_ctx: int | None) -> NotEnoughMemory:
+def not_enough(target: GgufFile, plan: MemoryPlan, asked_n_ctx: int | None) -> OutOfMemory:
     """A pair that does not fit, with the figures of every device that is too small."""
     short = [share for share in plan.shares if share.used_bytes > share.free_bytes]
-    needs = "; ".join(_need(share) for share in short or plan.shares)
+    needs = ", and ".join(_need(share) for share in short or plan.shares)
     shorter = f"Use a shorter context than --ctx {asked_n_ctx}. " if asked_n_ctx else ""
-    return NotEnoughMemory(
+    return OutOfMemory(
         f"Tried to make room for {short_name(target)}, with a context of {plan.n_ctx:,} tokens.",
-        f"It does not fit: {needs}.",
-        f"{shorter}{CLOSE_PROGRAMS}. With --gpu-layers 0 it is loaded all the same.",
+        f"It needs {needs}.",
+        f"{shorter}{CLOSE_PROGRAMS}{FORCED if _can_be_forced(plan) else ''}",
     )
 
 
-def not_enough_for_draft(target: GgufFile, draft: GgufFile, plan: MemoryPlan) -> NotEnoughMemory:
+def not_enough_for_draft(target: GgufFile, draft: GgufFile, plan: MemoryPlan) -> OutOfMemory:
     """A draft for which there is no memory, where it is what was asked for."""
-    return NotEnoughMemory(
+    return OutOfMemory(
         f"Tried to make room for {short_name(draft)} beside {short_name(target)}.",
         plan.steps[0],
         "Use a shorter context (--ctx), close other programs, or leave the draft out.",
     )
 
 
+def _can_be_forced(plan: MemoryPlan) -> bool:
+    """Weights need no room in main memory: they are mapped from the file. A context does."""
+    context: tuple[Part, ...] = ("target_kv", "draft_kv", "compute")
+    held = sum(share.parts.get(part, 0) for share in plan.shares for part in context)
+    return held < plan.shares[-1].free_bytes * (1 - KEPT_FREE)
+
+
 def _need(share: DeviceShare) -> str:
     name = MAIN_MEMORY if share.device == "CPU" else share.device
-    return f"it needs {size_text(share.used_bytes)} of {name}, of which {_free(share)}"
+    return f"{size_text(share.used_bytes)} of {name}, of which {_free(share)}"
 
 
 def _free(share: DeviceShare) -> str:

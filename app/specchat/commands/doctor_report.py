@@ -1,5 +1,6 @@
 """What `specchat doctor` finds out, as data: `--json` prints it, `doctor_text` draws it."""
 
+import contextlib
 import getpass
 import importlib.metadata
 import importlib.util
@@ -22,14 +23,16 @@ from specchat.commands.doctor_alarms import Alarm, alarms, wanted_version
 from specchat.engine.devices import known_devices
 from specchat.engine.protocol import DevicesFound
 from specchat.engine.stored_costs import MeasuredCosts, last_costs
-from specchat.errors import SpecchatError
+from specchat.errors import NoModel, SpecchatError
 from specchat.host import machine_with
+from specchat.hub.builtin import built_in_model
 from specchat.pairing.graphics import Graphics, find_graphics
 from specchat.pairing.machine import Machine
 from specchat.pairing.right_build import Advice, Installation, advise, installed_rocm
 from specchat.paths import cache_folder, config_folder, data_folder, log_folder
 
 MEASUREMENTS_SHOWN = 5
+BUILT_IN = "built in"
 FOLDERS: dict[str, Callable[[], Path]] = {
     "config": config_folder,
     "cache": cache_folder,
@@ -229,12 +232,18 @@ def _folders() -> tuple[dict[str, str], list[Alarm]]:
 
 def _models() -> tuple[ModelHere, ...]:
     """The models that specchat finds by itself, and that can answer."""
-    return tuple(
-        ModelHere(
-            "built in" if model.owner == "built_in" else model.name, model.path, model.size_bytes
+    try:
+        return tuple(
+            ModelHere(
+                BUILT_IN if model.owner == "built_in" else model.name, model.path, model.size_bytes
+            )
+            for model in answering_models()
         )
-        for model in answering_models()
-    )
+    except OSError:  # a folder of ours cannot be used, which has its alarm
+        with contextlib.suppress(NoModel):
+            path = built_in_model()
+            return (ModelHere(BUILT_IN, str(path), path.stat().st_size),)
+        return ()
 
 
 def _measurements() -> tuple[Measurement, ...]:

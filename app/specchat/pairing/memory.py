@@ -32,6 +32,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     n_gpu_layers: int | None = None
     """-1 leaves it to the plan too."""
     cache_type: CacheType = "f16"
+    """Of the target's cache."""
+    draft_cache_type: CacheType = "f16"
     experts_in_ram: bool = False
     """Of a mixture; its other weights go to the fast devices."""
     max_draft_length: int = 16
@@ -159,7 +161,9 @@ class _Planning:
         self._draft = None
         self._draft_alone: list[tuple[int, PlacedModel]] = []
         if draft is not None:
-            draft_sizes = msgspec.structs.replace(sizes, n_outputs=1, n_snapshots=0)
+            draft_sizes = msgspec.structs.replace(
+                sizes, n_outputs=1, n_snapshots=0, cache_type=wishes.draft_cache_type
+            )
             self._draft = PlacedModel(draft, self._fast, draft_sizes)
             several = by_speed(self._fast) if len(self._fast) > 1 else []
             self._draft_alone = [

@@ -52,7 +52,7 @@ EXPERTS_OF_READ = 0.6
 CPU = "CPU"
 """llama.cpp's name for it, and so the plan's."""
 
-TELLING = 100.0
+TELLING = 200.0
 """Tokens per second. A model that is quicker by the estimate spends its time on other things than
 reading weights, and says nothing about larger ones."""
 
