@@ -30,14 +30,19 @@ class Offers(msgspec.Struct, frozen=True, kw_only=True):
     """Other models on this disk that can answer, those of other programs among them."""
 
 
-def find_offers(count: int = 3, rpc: tuple[str, ...] = ()) -> Offers:
+def find_offers(
+    count: int = 3, rpc: tuple[str, ...] = (), machine: Machine | None = None
+) -> Offers:
     """Look at the machine and the disk; takes a second, so a screen calls it in a thread.
+
+    Args:
+        machine: as it was before anything of ours was loaded; None: the one that it runs on, now.
 
     Raises:
         LibraryProblem, RpcServerProblem, EngineCrashed: llama.cpp cannot be asked for devices.
         InvalidCatalog: the person's own catalog does not read.
     """
-    machine, catalog = machine_now(rpc), read_all()
+    machine, catalog = machine or machine_now(rpc), read_all()
     ranked = rank_pairs(
         catalog, machine, measured=measured_here(catalog), on_disk=files_here(catalog).keys()
     )
