@@ -8,7 +8,7 @@ import msgspec
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory_estimate import CELL_STEP, CacheType, ContextSizes, rounded_up
 from specchat.pairing.placement import PlacedModel, Use, by_speed, fast_devices, shares_ram
-from specchat.pairing.shape import ModelShape
+from specchat.pairing.shape import MOST_SNAPSHOTS, ModelShape
 
 Part = Literal["target", "draft", "target_kv", "draft_kv", "compute", "margin"]
 
@@ -41,8 +41,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """To which `n_ctx` may be shortened. None: not at all, if it was asked for."""
     whole_window_cache: bool = True
     """Sliding-window layers keep every token, as the engine's contexts do."""
-    n_snapshots: int = 0
-    """States that a recurrent target keeps to step back to."""
+    n_snapshots: int = MOST_SNAPSHOTS
+    """States that a recurrent target is asked to keep to step back to."""
 
 
 class DeviceShare(msgspec.Struct, frozen=True):
@@ -154,7 +154,7 @@ class _Planning:
             n_outputs=1 + wishes.max_draft_length,
             cache_type=wishes.cache_type,
             whole_window_cache=wishes.whole_window_cache,
-            n_snapshots=wishes.n_snapshots,
+            n_snapshots=min(wishes.n_snapshots, wishes.max_draft_length),
         )
         experts = wishes.experts_in_ram and bool(self._fast)
         self._target = PlacedModel(target, self._fast, sizes, experts_in_ram=experts)
