@@ -50,7 +50,7 @@ def needs_rpc(library: Library) -> None:
 
 @pytest.fixture(scope="module")
 def paths(library: Library, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Random models whose weights are whole numbers' neighbours: rounding decides nothing."""
+    """Random models in F32, so that rounding decides nothing."""
     folder = tmp_path_factory.mktemp("plan")
     recipes = {"target": TARGET, "draft": DRAFT, "mixture": MIXTURE}
     return {
@@ -143,10 +143,9 @@ async def test_a_plan_puts_the_pair_on_the_server_and_the_text_stays(
     assert set(on_server(plan)) == {"target", "draft", "target_kv", "draft_kv", "compute"}
     asked = as_asked(plan, server)
 
-    on_cpu = await greedy_text(engine, paths, CPU)
     there = await greedy_text(engine, paths, asked)
 
-    assert there == on_cpu
+    assert there == await greedy_text(engine, paths, CPU)  # which lets go of the server
     assert len(there) > 20
     held = buffers_of(server, paths["target"], n_gpu_layers=asked.n_gpu_layers)
     assert held["RPC0"] == pytest.approx(on_server(plan)["target"], rel=0.01)
@@ -211,7 +210,7 @@ async def test_the_experts_of_a_mixture_stay_here_and_the_text_stays(
     asked = as_asked(plan, server)
     assert asked.experts_in_ram
     texts = []
-    for placed in (CPU, asked):
+    for placed in (asked, CPU):
         await engine.send(load(paths["mixture"], plan=placed))
         await engine.first(Loaded)
         texts.append((await engine.answer(ask(1, "The sea was calm.", max_tokens=40))).text)
@@ -240,20 +239,20 @@ async def test_a_context_that_a_server_has_no_memory_for_is_refused_before_anyth
 
 
 SCANT = [
-    (100, 2048, "out_of_memory", "RPC0 has no room for its part of the weights."),
-    (280, 32768, "context_too_large", "llama.cpp says: "),
-    (620, 32768, "context_too_large", "llama.cpp says: "),
+    (20, "out_of_memory", "RPC0 has no room for its part of the weights."),
+    (110, "context_too_large", "llama.cpp says: "),
+    (230, "context_too_large", "llama.cpp says: "),
 ]
 
 
-@pytest.mark.parametrize(("mib", "n_ctx", "kind", "words"), SCANT, ids=["weights", "KV", "compute"])
+@pytest.mark.parametrize(("mib", "kind", "words"), SCANT, ids=["weights", "KV", "compute"])
 async def test_a_server_that_has_less_than_it_says_refuses_in_words(
-    library: Library, engine: Engine, tmp_path: Path, mib: int, n_ctx: int, kind: str, words: str
+    library: Library, engine: Engine, tmp_path: Path, mib: int, kind: str, words: str
 ) -> None:
     """Its memory is limited by the system to so much."""
-    path = write_hollow(library, tmp_path / "hollow.gguf", recipe("llama", n_layer=12, n_ff=2816))
+    path = write_hollow(library, tmp_path / "hollow.gguf", recipe("llama", n_layer=2))
     with running_rpc_server(mib * MIB) as server:
-        plan = Plan(n_ctx=n_ctx, measure_costs=False, rpc=(server.address,))
+        plan = Plan(n_ctx=65536, measure_costs=False, rpc=(server.address,))
         await engine.send(load(path, plan=plan))
         failed = await engine.first(Failed)
         assert failed.kind == kind
