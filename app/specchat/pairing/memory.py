@@ -152,7 +152,9 @@ class _Planning:
         self._target = PlacedModel(target, self._fast, sizes, experts_in_ram=experts)
         self._draft = None
         if draft is not None:
-            draft_sizes = msgspec.structs.replace(sizes, n_outputs=1, n_snapshots=0)
+            draft_sizes = msgspec.structs.replace(
+                sizes, n_outputs=1, cache_type="f16", n_snapshots=0
+            )
             self._draft = PlacedModel(draft, self._fast, draft_sizes)
 
     def plan(self) -> MemoryPlan:
