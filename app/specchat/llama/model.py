@@ -242,7 +242,7 @@ def _load_error(path: Path, log: list[str]) -> NotAModel | OutOfMemory | Unsuppo
     """The reason in llama.cpp's error lines, in a person's words."""
     tried = f"Tried to load '{path}'."
     text = "\n".join(log)
-    refused = re.search(r"unable to allocate (\S+) buffer", text)
+    refused = re.search(r"unable to allocate ([^\s\[]+)\S* buffer", text)
     if refused:
         return OutOfMemory(
             tried,

@@ -106,14 +106,23 @@ def rank(pair: PlannedPair) -> float:
     """The number by which pairs are ordered; see the head of this module."""
     if pair.speed is None:
         return 0.0
-    pace = pair.speed.lowest / READING_SPEED
-    shortened = min(1.0, pair.plan.n_ctx / pair.n_ctx_wished)
-    value = pair.quality
+    value = pair.quality * _comfort(pair.speed.lowest, pair.plan.n_ctx / pair.n_ctx_wished)
     if pair.confidence == "unverified" or not pair.target.size_known:
         value *= UNSURE
     if pair.layers_moved:
         value *= SPREAD
-    return float(value * pace ** (IMPATIENCE if pace < 1 else TOUCH) * shortened**TOUCH)
+    return value
+
+
+def _comfort(speed: float, context: float) -> float:
+    """What speed and context leave of a rank.
+
+    Args:
+        speed: tokens per second.
+        context: as a share of what was wished for.
+    """
+    pace = speed / READING_SPEED
+    return float(pace ** (IMPATIENCE if pace < 1 else TOUCH) * min(1.0, context) ** TOUCH)
 
 
 def _order(pair: PlannedPair) -> tuple[int, float, str]:
@@ -176,7 +185,12 @@ def quicker_attempt(
     card = backend_of(machine) not in ("cpu", "metal")
     if whole.on_fast_devices or not (card and model.mixture and abilities.experts_in_ram):
         return whole
-    return max(whole, attempt(experts_in_ram=True), key=lambda each: (each.plan.fits, each.plain))
+    wished = wishes.n_ctx or whole.plan.n_ctx
+    return max(
+        whole,
+        attempt(experts_in_ram=True),
+        key=lambda each: (each.plan.fits, _comfort(each.plain, each.plan.n_ctx / wished)),
+    )
 
 
 def _shape(model: CatalogModel, size_bytes: int) -> ModelShape:
@@ -232,8 +246,16 @@ def _planned(
         if plan.fits
         else None,
         why="",
-        verdict=(*plan.steps, *drafting.reasons) if plan.fits else plan.steps[-1:],
+        verdict=(*plan.steps, *_savings(plan), *drafting.reasons) if plan.fits else plan.steps[-1:],
     )
+
+
+def _savings(plan: MemoryPlan) -> tuple[str, ...]:
+    """What is kept in another way than usual, for its size."""
+    experts = "Its experts stay in main memory; the rest is on the card."
+    cache = f"Its KV cache is quantised: {plan.cache_type}."
+    kept = ((plan.experts_in_ram, experts), (plan.cache_type != "f16", cache))
+    return tuple(words for holds, words in kept if holds)
 
 
 def missing(plan: MemoryPlan) -> int:
