@@ -89,6 +89,38 @@ except LibraryProblem as error:
     assert fresh_python(script).strip() == "Tried to load llama-cpp-python. Install it again."
 
 
+def test_of_the_package_only_the_bindings_are_imported() -> None:
+    """And who imports it later, in the same process, gets all of it."""
+    script = """
+import sys
+from specchat.llama.library import open_library
+library = open_library()
+print(sorted(name for name in sys.modules if name.partition(".")[0] == "llama_cpp"))
+import llama_cpp
+print(llama_cpp.llama_decode is library.api.llama_decode, llama_cpp.Llama.__name__)
+"""
+    modules, whole = fresh_python(script).splitlines()
+    assert "llama_cpp.llama_cpp" in modules
+    assert "'llama_cpp'" not in modules
+    assert "llama_cpp.llama'" not in modules
+    assert whole == "True Llama"
+
+
+def test_a_package_whose_bindings_need_all_of_it_is_imported_whole(tmp_path: Path) -> None:
+    package = tmp_path / "llama_cpp"
+    package.mkdir()
+    (package / "__init__.py").write_text("answer = 42")
+    (package / "llama_cpp.py").write_text("from llama_cpp import answer")
+    script = """
+from specchat.llama.library import _bindings
+print(_bindings().answer)
+"""
+    assert (
+        fresh_python(script, PYTHONPATH=f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+        == "42\n"
+    )
+
+
 def fresh_python(script: str, **environment: str) -> str:
     """What a script prints in a Python of its own, without the variables that specchat sets."""
     inherited = {

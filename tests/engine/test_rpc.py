@@ -30,6 +30,7 @@ from support.engine_process import (
     running_engine,
 )
 from support.gguf_models import disturbed, random_table, write_bigram
+from support.rpc_buffers import assert_lost
 from support.rpc_server import RpcServer, running_rpc_server
 
 LETTERS = "abcdefgh"
@@ -203,15 +204,6 @@ async def test_a_server_that_falls_silent_counts_as_gone_after_a_while(
         await engine.first(Round)
         server.hang()
         assert_lost((await engine.rest())[-1], server)
-
-
-def assert_lost(failed: object, server: RpcServer) -> None:
-    """The engine ended, and its last event says that this server is the likely cause."""
-    assert isinstance(failed, Failed)
-    assert failed.kind == "engine_crashed"
-    assert failed.message.endswith(f"It lost the RPC server {server.address}.")
-    assert "--rpc" in failed.help
-    assert any("RPC server" in line for line in failed.log)
 
 
 async def test_a_server_that_hangs_before_the_load_is_refused(

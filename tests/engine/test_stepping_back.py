@@ -56,7 +56,7 @@ def context_of(model: Model, *, whole_window: bool = True) -> Context:
         abort=AbortFlag(model.library),
         n_threads=1,
         n_snapshots=SNAPSHOTS,
-        whole_window=whole_window,
+        whole_window_cache=whole_window,
     )
 
 

@@ -14,10 +14,12 @@ pytestmark = pytest.mark.real_model
 LONG = Message("user", "Here is a list of words to read. " + "apple river stone cloud " * 200)
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["whole cache", "window alone"])
 def test_beyond_the_window_speculative_text_is_plain_text_and_the_prefix_is_reused(
-    library: Library, gemma3_path: Path
+    library: Library, gemma3_path: Path, whole: bool
 ) -> None:
-    speaker = Speaker(library, gemma3_path, gemma3_path, Plan(n_ctx=2048, measure_costs=False))
+    plan = Plan(n_ctx=2048, measure_costs=False, whole_window_cache=whole)
+    speaker = Speaker(library, gemma3_path, gemma3_path, plan)
     plain = speaker.answer(LONG, speculation=SpeculationSettings(drafter="none"), max_tokens=24)
     assert plain.figures.prompt_tokens > 512  # the model's window
     for length in (2, 5):

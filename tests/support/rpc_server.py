@@ -1,12 +1,15 @@
 """llama.cpp's own RPC server on loopback, with this machine's CPU as its device."""
 
 import ctypes
+import resource
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import psutil
 
 from specchat.llama.library import open_library
 from support.engine_process import wait_until
@@ -32,14 +35,20 @@ class RpcServer:
 
 
 @contextmanager
-def running_rpc_server() -> Iterator[RpcServer]:
-    """A server that listens; it is gone after the block."""
+def running_rpc_server(memory_bytes: int | None = None) -> Iterator[RpcServer]:
+    """A server that listens; it is gone after the block.
+
+    Args:
+        memory_bytes: all that it gets from the system for the buffers of its clients, whatever it
+            says it has.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address = f"127.0.0.1:{port}"
+    limit = () if memory_bytes is None else (str(memory_bytes),)
     with subprocess.Popen(
-        [*SERVE, address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*SERVE, address, *limit], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
             wait_until(lambda: _listens(port), f"a server at {address}")
@@ -53,7 +62,7 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def serve(address: str) -> None:
+def serve(address: str, memory_bytes: str | None = None) -> None:
     """Serve until killed."""
     library = open_library()
     void = ctypes.c_void_p
@@ -63,8 +72,11 @@ def serve(address: str) -> None:
     start = ctypes.CFUNCTYPE(
         None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, void
     )(find(registry, b"ggml_backend_rpc_start_server"))
+    if memory_bytes is not None:
+        most = psutil.Process().memory_info().vms + int(memory_bytes)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     start(address.encode(), None, 1, 1, ctypes.byref(void(cpu)))
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(*sys.argv[1:])

@@ -107,7 +107,7 @@ def test_a_pair_is_shown_with_its_figures_its_memory_and_its_reason(catalog: Cat
     assert entry[1].endswith("of 11.5 GiB")
     words = " ".join(line.strip() for line in entry[2:])
     assert "Apache-2.0 · speed estimated from bandwidth" in words
-    assert "The best answers that fit here." in words
+    assert "2.5 times as fast as the first; its answers are simpler." in words
     assert "The context is shortened from 65,536" in words
     assert "cannot run its MTP head yet" in words
 

@@ -160,30 +160,35 @@ def test_a_draft_that_does_not_fit_beside_its_target_is_left_out_and_n_grams_gue
 def test_experts_go_to_main_memory_where_a_version_can_and_the_card_is_small(
     catalog: Catalog,
 ) -> None:
-    able = replace(THIS_VERSION, experts_in_ram=True)
+    unable = replace(THIS_VERSION, experts_in_ram=False)
 
     def where(machine: Machine) -> bool:
-        ranked = rank_pairs(catalog, machine, abilities=able)
+        ranked = rank_pairs(catalog, machine)
         return named(ranked, "qwen3.6-35b-a3b-iq4").experts_in_ram
 
     assert where(CARD_8)
+    said = named(rank_pairs(catalog, CARD_8), "qwen3.6-35b-a3b-iq4").verdict
+    assert "Its experts stay in main memory; the rest is on the card." in said
     assert not where(CARD_24), "it has room for all of it"
     assert not where(LAPTOP), "there is no card"
-    assert not any(pair.experts_in_ram for pair in rank_pairs(catalog, CARD_8))
+    assert not any(pair.experts_in_ram for pair in rank_pairs(catalog, CARD_8, abilities=unable))
 
 
 def test_a_quantised_cache_is_used_where_a_version_can_and_never_on_metal(
     catalog: Catalog,
 ) -> None:
-    able = replace(THIS_VERSION, cache_types=frozenset({"f16", "q8_0", "q4_0"}))
+    unable = replace(THIS_VERSION, cache_types=frozenset({"f16"}))
 
     def cache(machine: Machine) -> str:
-        ranked = rank_pairs(catalog, machine, abilities=able)
+        ranked = rank_pairs(catalog, machine)
         return named(ranked, "qwen3.8-27b").plan.cache_type
 
     assert cache(CARD_24) == "q4_0"
+    said = named(rank_pairs(catalog, CARD_24), "qwen3.8-27b").verdict
+    assert "Its KV cache is quantised: q4_0." in said
     assert cache(MAC) == "f16"
-    assert named(rank_pairs(catalog, CARD_24), "qwen3.8-27b").plan.cache_type == "f16"
+    without = rank_pairs(catalog, CARD_24, abilities=unable)
+    assert named(without, "qwen3.8-27b").plan.cache_type == "f16"
 
 
 def test_a_context_that_does_not_fit_is_shortened_and_that_is_said(catalog: Catalog) -> None:

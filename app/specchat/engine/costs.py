@@ -129,7 +129,7 @@ def _key(target: Context, draft: Context | None, longest: int) -> str:
             facts = path.stat()
             parts += [str(path), str(facts.st_size), str(facts.st_mtime_ns)]
             parts += [str(context.n_threads), str(context.n_ctx)]
-            parts += [context.memory.kind, str(context.memory.n_snapshots)]
-            parts.append(str(context.model.n_gpu_layers))
+            parts += [context.memory.kind, str(context.memory.n_snapshots), context.cache_type]
+            parts += [str(context.model.n_gpu_layers), str(context.model.experts_in_ram)]
             parts += [f"{device.name} {device.description}" for device in context.model.devices]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

@@ -5,9 +5,11 @@ from functools import partial
 from time import perf_counter
 
 from specchat.chat.template import ChatTemplate
+from specchat.engine.alarms import Loading, load_alarms
 from specchat.engine.answer import Answer, Emit
 from specchat.engine.costs import adaptive, known_costs, quick_costs
 from specchat.engine.machine import engine_facts
+from specchat.engine.placement import read_shape, require_room, with_memory
 from specchat.engine.prompt import prompt_tokens
 from specchat.engine.protocol import (
     DrafterName,
@@ -20,11 +22,13 @@ from specchat.engine.protocol import (
     Notice,
 )
 from specchat.errors import DraftMismatch, InvalidSetting, SpecchatError
-from specchat.llama.context import Context, Outputs, default_threads
+from specchat.llama.context import CPU_BATCH, GPU_BATCH, Context, Outputs, default_threads
+from specchat.llama.devices import devices_of
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.llama.rpc import SILENCE_S, add_servers, limit_silence
 from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
+from specchat.pairing.memory_estimate import ContextSizes
 from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.speculation.controller import AdaptiveLength, FixedLength, LengthController
 from specchat.speculation.drafters.base import Drafter
@@ -86,6 +90,7 @@ class Session:
         self._adaptive = self._measured(emit)
         if self._target.chat_template is None:
             self._notices.append(_no_template(self._target))
+        self._notices += load_alarms(self._loading())
         self._load_s = perf_counter() - started
 
     def loaded(self) -> Loaded:
@@ -145,18 +150,50 @@ class Session:
 
         plan = self._plan
         target = step == "target"
+        self._require_room(path, step)
         return Model(
             self._library,
             path,
             n_gpu_layers=plan.n_gpu_layers if target else plan.n_draft_gpu_layers,
             devices=plan.devices if target else plan.draft_devices,
             servers=plan.rpc,
+            experts_in_ram=plan.experts_in_ram and target,
             progress=progress,
         )
 
+    def _require_room(self, path: str, step: LoadStep) -> None:
+        """Look at what is free now: other programs may have started since the plan was made."""
+        shape = read_shape(path)
+        if shape is None:
+            return
+        plan, target = self._plan, step == "target"
+        names = plan.devices if target else plan.draft_devices
+        devices = devices_of(self._library, names, plan.rpc)
+        n_ctx_train = shape.n_ctx_train if target else self._target.n_ctx_train
+        sizes = ContextSizes(
+            n_ctx=self._n_ctx(n_ctx_train),
+            n_ubatch=(GPU_BATCH if devices else CPU_BATCH)[1],
+            n_outputs=1 + plan.max_draft_length if target else 1,
+            cache_type=plan.cache_type if target else plan.draft_cache_type,
+            whole_window_cache=plan.whole_window_cache,
+            n_snapshots=min(plan.max_draft_length, MOST_SNAPSHOTS) if target else 0,
+        )
+        self._notices += require_room(
+            path,
+            shape,
+            with_memory(self._library, devices),
+            plan.n_gpu_layers if target else plan.n_draft_gpu_layers,
+            sizes,
+            experts_in_ram=plan.experts_in_ram and target,
+        )
+
+    def _n_ctx(self, n_ctx_train: int) -> int:
+        return self._plan.n_ctx or min(DEFAULT_N_CTX, n_ctx_train or DEFAULT_N_CTX)
+
     def _make_context(self, model: Model, longest_draft: int) -> Context:
-        n_ctx = self._plan.n_ctx or min(DEFAULT_N_CTX, self._target.n_ctx_train or DEFAULT_N_CTX)
-        if n_ctx > self._target.n_ctx_train > 0 and model is self._target:
+        plan, target = self._plan, model is self._target
+        n_ctx = self._n_ctx(self._target.n_ctx_train)
+        if n_ctx > self._target.n_ctx_train > 0 and target:
             self._notices.append(_beyond_training(model, n_ctx))
         context = Context(
             model,
@@ -165,6 +202,8 @@ class Session:
             n_threads=self._n_threads,
             abort=self._abort,
             n_snapshots=min(longest_draft, MOST_SNAPSHOTS),
+            cache_type=plan.cache_type if target else plan.draft_cache_type,
+            whole_window_cache=plan.whole_window_cache,
         )
         self._limit_silence()
         return context
@@ -190,6 +229,19 @@ class Session:
         _warm_up(context)
         drafter = ModelDrafter(context, self._target.vocabulary.n_tokens)
         return DraftModel(model, context, drafter)
+
+    def _loading(self) -> Loading:
+        """What the alarms of a load are raised by."""
+        draft = self._draft
+        return Loading(
+            target=self._target.name,
+            offloaded_to=self._target.offloaded_to,
+            has_experts=self._target.has_experts,
+            experts_in_ram=self._plan.experts_in_ram,
+            draft=draft.model.name if draft else None,
+            draft_offloaded_to=draft.model.offloaded_to if draft else (),
+            draft_cache_type=self._plan.draft_cache_type,
+        )
 
     def _drafter_name(self, choice: DrafterChoice) -> DrafterName:
         """What a choice comes down to with what is loaded.

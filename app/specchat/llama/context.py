@@ -2,15 +2,17 @@
 
 import ctypes
 import os
+import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import psutil
 
-from specchat.errors import ContextTooLarge, DecodeFailed
+from specchat.errors import ContextTooLarge, DecodeFailed, InvalidSetting
+from specchat.llama.devices import memory_of
 from specchat.llama.library import AbortFlag
 from specchat.llama.memory import SEQUENCE, ContextMemory
 from specchat.llama.model import Model
@@ -31,8 +33,24 @@ is the answer after a cold start (tests/real_model/test_conversation.py). The pr
 the prompt speed at 1,400 tokens of a 135M model, less where attention is a smaller part.
 """
 
-MEMORY_KEPT_FREE = 0.05
-"""Share of the free memory that a new KV cache leaves alone."""
+
+class CacheType(NamedTuple):
+    """A type of the numbers in a KV cache."""
+
+    number: int
+    """In `enum ggml_type` (ggml.h)."""
+    bytes_per_32: int
+
+
+CACHE_TYPES = {
+    "f16": CacheType(1, 64),
+    "q8_0": CacheType(8, 34),
+    "q4_0": CacheType(2, 18),
+}
+FLASH_ATTENTION = 1
+"""`LLAMA_FLASH_ATTN_TYPE_ENABLED` (llama.h): quantised values can be read no other way."""
+REFUSED_TYPE = re.compile("cache type|V cache|flash_attn", re.IGNORECASE)
+"""In the line that tells that a model cannot have a quantised cache."""
 
 
 class Aborted(Exception):
@@ -62,10 +80,13 @@ class Context:
         abort: ends a running decode when set.
         n_snapshots: states that recurrent layers are asked to keep, to take so many tokens back;
             each is one more in memory. `memory` tells what was granted.
-        whole_window: sliding-window layers keep every token, so that all can be gone back to.
+        cache_type: of keys and values, one of `CACHE_TYPES`.
+        whole_window_cache: layers with a sliding window keep every token all the same. Otherwise
+            they keep the window and a micro-batch more; what goes back further starts over.
 
     Raises:
         ContextTooLarge: the cache does not fit into memory.
+        InvalidSetting: the model cannot have a cache of this type.
     """
 
     def __init__(
@@ -77,7 +98,8 @@ class Context:
         abort: AbortFlag,
         n_threads: int | None = None,
         n_snapshots: int = 0,
-        whole_window: bool = True,
+        cache_type: str = "f16",
+        whole_window_cache: bool = True,
     ) -> None:
         self.model = model
         self.tokens: list[int] = []
@@ -86,21 +108,30 @@ class Context:
         self._abort = abort
         self._log = model.library.log
         n_ctx = -(-n_ctx // CELL_STEP) * CELL_STEP
-        _require_room(model, n_ctx)
+        self.cache_type = cache_type
+        window_only = not (whole_window_cache or model.is_recurrent) and (
+            api.llama_model_n_swa(model.handle) > 0
+        )
         params = api.llama_context_default_params()
         params.n_ctx = n_ctx
         params.n_batch, params.n_ubatch = GPU_BATCH if model.devices else CPU_BATCH
+        params.swa_full = not window_only
+        params.type_k = params.type_v = CACHE_TYPES[cache_type].number
+        if cache_type != "f16":
+            params.flash_attn_type = FLASH_ATTENTION
         self.n_batch: int = params.n_batch
-        self.n_outputs: int = min(n_outputs, self.n_batch)
+        # A round within one micro-batch overwrites nothing that going back over it would need.
+        self.n_outputs: int = min(n_outputs, params.n_ubatch if window_only else self.n_batch)
         params.n_outputs_max = self.n_outputs
-        # States that are come back to do not bring the cells of a window with them.
-        params.swa_full = whole_window = whole_window or model.is_recurrent
         self.n_threads = n_threads or default_threads()
         params.n_threads = params.n_threads_batch = self.n_threads
+        mark = self._log.mark()
         self.handle: Any
         self.handle, can_mark = _make_native(model, params, n_snapshots)
+        if not self.handle:
+            raise _refused(model, n_ctx, cache_type, self._log.errors(mark))
         self.memory = ContextMemory(
-            model, self.handle, whole_window=whole_window, can_mark=can_mark
+            model, self.handle, whole_window=not window_only, can_mark=can_mark
         )
         """How tokens are taken back."""
         api.llama_set_abort_callback(self.handle, abort.callback, abort.address)
@@ -261,9 +292,8 @@ class Context:
 
 
 def _make_native(model: Model, params: Any, n_snapshots: int) -> tuple[Any, bool]:
-    """A native context, and whether it has a second sequence to mark a state with."""
-    api, log = model.library.api, model.library.log
-    mark = log.mark()
+    """A native context or None, and whether it has a second sequence to mark a state with."""
+    api = model.library.api
     params.n_rs_seq = min(n_snapshots, params.n_ubatch - 2) if model.is_recurrent else 0
     handle = api.llama_init_from_model(model.handle, params)
     two_sequences = model.is_recurrent and handle and not api.llama_n_rs_seq(handle)
@@ -272,24 +302,31 @@ def _make_native(model: Model, params: Any, n_snapshots: int) -> tuple[Any, bool
         params.n_seq_max, params.kv_unified = 2, True
         params.n_outputs_max = max(params.n_outputs_max, params.n_seq_max)  # it aborts otherwise
         handle = api.llama_init_from_model(model.handle, params)
-    if not handle:
-        raise _too_large(model, params.n_ctx, log.errors(mark))
     return handle, two_sequences
 
 
-def _require_room(model: Model, n_ctx: int) -> None:
-    """Refuse a cache that this machine's memory cannot hold: filling it would end the process."""
-    if model.devices or model.is_recurrent:
-        return  # then the cache is on the device, or has no such size
-    needed = model.kv_bytes(n_ctx)
-    if needed > psutil.virtual_memory().available * (1 - MEMORY_KEPT_FREE):
-        raise _too_large(model, n_ctx, [])
+def _refused(
+    model: Model, n_ctx: int, cache_type: str, log: list[str]
+) -> ContextTooLarge | InvalidSetting:
+    """Why llama.cpp made no context, by its error lines."""
+    reason = next((line for line in log if REFUSED_TYPE.search(line)), None)
+    if cache_type == "f16" or reason is None:
+        return _too_large(model, n_ctx, cache_type, log)
+    return InvalidSetting(
+        f"Tried to keep the KV cache of {model.path.name} in {cache_type}.",
+        f"This model cannot have one: {reason.split(': ', 1)[-1].rstrip('.')}.",
+        "Use --cache-type f16.",
+    )
 
 
-def _too_large(model: Model, n_ctx: int, log: list[str]) -> ContextTooLarge:
-    needed = model.kv_bytes(n_ctx) / 2**30
-    free = psutil.virtual_memory().available / 2**30
-    happened = f"Its KV cache needs about {needed:.1f} GiB; {free:.1f} GiB of memory are free."
+def _too_large(model: Model, n_ctx: int, cache_type: str, log: list[str]) -> ContextTooLarge:
+    needed = model.kv_bytes(n_ctx, CACHE_TYPES[cache_type].bytes_per_32) / 2**30
+    free = [
+        f"{memory_of(model.library, device)[1] / 2**30:.1f} GiB of {device.name}"
+        for device in model.devices
+    ]
+    free = free or [f"{psutil.virtual_memory().available / 2**30:.1f} GiB of memory"]
+    happened = f"Its KV cache needs about {needed:.1f} GiB; {' and '.join(free)} are free."
     if log:
         happened += f" llama.cpp says: {log[0].rstrip('.')}."
     return ContextTooLarge(

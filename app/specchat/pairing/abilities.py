@@ -23,6 +23,6 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 THIS_VERSION = Abilities(
     drafters=frozenset({"model", "ngram"}),
     plain_only=frozenset(),
-    cache_types=frozenset({"f16"}),
-    experts_in_ram=False,
+    cache_types=frozenset({"f16", "q8_0", "q4_0"}),
+    experts_in_ram=True,
 )

@@ -43,7 +43,7 @@ TOUCH = 0.1
 """The power by which speed above reading, and the context, count."""
 
 
-class _Attempt(msgspec.Struct, frozen=True):
+class Attempt(msgspec.Struct, frozen=True):
     """A pair in this machine's memory, with one choice of where experts go."""
 
     plan: MemoryPlan
@@ -106,14 +106,23 @@ def rank(pair: PlannedPair) -> float:
     """The number by which pairs are ordered; see the head of this module."""
     if pair.speed is None:
         return 0.0
-    pace = pair.speed.lowest / READING_SPEED
-    shortened = min(1.0, pair.plan.n_ctx / pair.n_ctx_wished)
-    value = pair.quality
+    value = pair.quality * _comfort(pair.speed.lowest, pair.plan.n_ctx / pair.n_ctx_wished)
     if pair.confidence == "unverified" or not pair.target.size_known:
         value *= UNSURE
     if pair.layers_moved:
         value *= SPREAD
-    return float(value * pace ** (IMPATIENCE if pace < 1 else TOUCH) * shortened**TOUCH)
+    return value
+
+
+def _comfort(speed: float, context: float) -> float:
+    """What speed and context leave of a rank.
+
+    Args:
+        speed: tokens per second.
+        context: as a share of what was wished for.
+    """
+    pace = speed / READING_SPEED
+    return float(pace ** (IMPATIENCE if pace < 1 else TOUCH) * min(1.0, context) ** TOUCH)
 
 
 def _order(pair: PlannedPair) -> tuple[int, float, str]:
@@ -126,36 +135,62 @@ def _best_attempt(
     drafting: Drafting,
     machine: Machine,
     abilities: Abilities,
-) -> _Attempt:
-    """The quicker plan that fits: experts of a mixture where they fall, or all in main memory."""
+) -> Attempt:
+    """The pair by the catalog's facts."""
     model, draft_model = catalog.target(pair), catalog.draft(pair)
     target = _shape(model, file_bytes(pair.target.size_gb, pair.target.quant, model))
     draft = None
     if drafting.drafter == "model" and draft_model is not None:
         quant = pair.draft.quant or pair.target.quant
         draft = _shape(draft_model, file_bytes(pair.draft.size_gb, quant, draft_model))
+    wishes = pair_wishes(pair, machine, abilities)
+    return quicker_attempt(machine, model, (target, draft), wishes, abilities)
 
+
+def pair_wishes(pair: CatalogPair, machine: Machine, abilities: Abilities = THIS_VERSION) -> Wishes:
+    """What the catalog suggests for a pair, as far as it can be had here."""
     # Metal is slow with a quantised cache.
     quantised = backend_of(machine) != "metal" and pair.cache_type in abilities.cache_types
-    cache_type = pair.cache_type if quantised else "f16"
+    return Wishes(
+        n_ctx=pair.n_ctx,
+        shortest_n_ctx=min(pair.n_ctx, LEAST_CTX),
+        cache_type=pair.cache_type if quantised else "f16",
+    )
 
-    def attempt(experts_in_ram: bool) -> _Attempt:
-        wishes = Wishes(
-            n_ctx=pair.n_ctx,
-            shortest_n_ctx=min(pair.n_ctx, LEAST_CTX),
-            cache_type=cache_type,
-            experts_in_ram=experts_in_ram,
-        )
-        plan = plan_memory(machine, target, draft, wishes)
+
+def quicker_attempt(
+    machine: Machine,
+    model: CatalogModel,
+    shapes: tuple[ModelShape, ModelShape | None],
+    wishes: Wishes,
+    abilities: Abilities = THIS_VERSION,
+) -> Attempt:
+    """The quicker plan that fits: experts of a mixture where they fall, or all in main memory.
+
+    Args:
+        model: the target's facts.
+        shapes: of the target and of its draft.
+    """
+    target, draft = shapes
+
+    def attempt(experts_in_ram: bool) -> Attempt:
+        plan = plan_memory(machine, target, draft, replace(wishes, experts_in_ram=experts_in_ram))
         plain = plain_estimate(plan, target, model, machine, experts_in_ram=experts_in_ram)
         everything = plan.n_gpu_layers > len(target.layers) and not experts_in_ram
-        return _Attempt(plan, experts_in_ram, plain, everything)
+        return Attempt(plan, experts_in_ram, plain, everything)
 
+    if wishes.experts_in_ram:
+        return attempt(experts_in_ram=True)
     whole = attempt(experts_in_ram=False)
     card = backend_of(machine) not in ("cpu", "metal")
     if whole.on_fast_devices or not (card and model.mixture and abilities.experts_in_ram):
         return whole
-    return max(whole, attempt(experts_in_ram=True), key=lambda each: (each.plan.fits, each.plain))
+    wished = wishes.n_ctx or whole.plan.n_ctx
+    return max(
+        whole,
+        attempt(experts_in_ram=True),
+        key=lambda each: (each.plan.fits, _comfort(each.plain, each.plan.n_ctx / wished)),
+    )
 
 
 def _shape(model: CatalogModel, size_bytes: int) -> ModelShape:
@@ -179,7 +214,7 @@ def _planned(
     catalog: Catalog,
     pair: CatalogPair,
     drafting: Drafting,
-    attempt: _Attempt,
+    attempt: Attempt,
     machine: Machine,
     measured: Measured | None,
     on_disk: OnDisk,
@@ -211,8 +246,16 @@ def _planned(
         if plan.fits
         else None,
         why="",
-        verdict=(*plan.steps, *drafting.reasons) if plan.fits else plan.steps[-1:],
+        verdict=(*plan.steps, *_savings(plan), *drafting.reasons) if plan.fits else plan.steps[-1:],
     )
+
+
+def _savings(plan: MemoryPlan) -> tuple[str, ...]:
+    """What is kept in another way than usual, for its size."""
+    experts = "Its experts stay in main memory; the rest is on the card."
+    cache = f"Its KV cache is quantised: {plan.cache_type}."
+    kept = ((plan.experts_in_ram, experts), (plan.cache_type != "f16", cache))
+    return tuple(words for holds, words in kept if holds)
 
 
 def missing(plan: MemoryPlan) -> int:

@@ -14,9 +14,15 @@ from specchat.speculation.reading import read_prompt
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import SamplingSettings
 
+STAND_IN = 0
+"""The id that is read in place of one that the draft's vocabulary lacks."""
+
 
 class ModelDrafter:
     """Drafts with a model that keeps its own KV cache.
+
+    The target may have a few tokens more than the draft, mostly ones without a meaning. Where one
+    comes, the draft reads another token in its place, and guesses on.
 
     What it drafted stays in its cache as far as the target keeps it, so drafted tokens are not
     decoded twice (llama.cpp drops and decodes them again: common/speculative.cpp). A model that
@@ -31,6 +37,7 @@ class ModelDrafter:
     def __init__(self, context: Context, n_vocab: int) -> None:
         self._context = context
         self._n_vocab = n_vocab
+        self._n_known = context.model.vocabulary.n_tokens
         self._end_tokens = context.model.vocabulary.end_tokens
         self._sampler = Sampler(SamplingSettings())
         self._draws: Draws = RandomDraws(np.random.default_rng())
@@ -48,7 +55,7 @@ class ModelDrafter:
             Aborted: the abort flag was set.
         """
         self._sampler, self._draws = sampler, draws
-        reading = read_prompt(self._context, ids[:-1])
+        reading = read_prompt(self._context, self._readable(ids[:-1]))
         next(reading)  # forgets what the prompt does not share
         if not controller.could_pay("model"):
             return
@@ -69,17 +76,20 @@ class ModelDrafter:
             return Draft()
         tokens: list[int] = []
         rows: list[Distribution] = []
+        decode_s = 0.0
         feed = self._catch_up(ids)
         while True:
             started = perf_counter()
             self._context.decode(feed, Outputs.LAST)
-            controller.spent("model", len(feed), (perf_counter() - started) * 1e3)
+            took_s = perf_counter() - started
+            decode_s += took_s
+            controller.spent("model", len(feed), took_s * 1e3)
             logits = self._context.rows(1)[:, : self._n_vocab]
             token, confidence = self._guess(logits, ids, tokens, rows)
             tokens.append(token)
             goes_on = controller.go_on(confidence)
             if not goes_on or len(tokens) >= limit or token in self._end_tokens:
-                return Draft(tokens, rows or None, source="model")
+                return Draft(tokens, rows or None, "model", decode_s)
             if len(tokens) == 1:
                 self._context.mark()  # all before here will be kept
             feed = [token]
@@ -105,9 +115,15 @@ class ModelDrafter:
         token = self._draws.draw(row, len(ids) + len(tokens))
         return token, row.probability(token)
 
+    def _readable(self, ids: Sequence[int]) -> Sequence[int]:
+        """The same for the draft: what is really in its cache, and can be compared with it."""
+        if self._n_known >= self._n_vocab:
+            return ids
+        return [token if token < self._n_known else STAND_IN for token in ids]
+
     def _catch_up(self, ids: Sequence[int]) -> Sequence[int]:
         """Read what was missed but for the last batch, which is left to be decoded."""
-        feed = ids[len(self._context.tokens) :]
+        feed = self._readable(ids[len(self._context.tokens) :])
         overdue = len(feed) - self._context.n_batch
         if overdue > 0:
             for _ in self._context.prefill(feed[:overdue]):
