@@ -14,6 +14,7 @@ from specchat.hub.builtin import BUILT_IN
 from specchat.pairing.catalog import Catalog, own_catalog_folder, read_all
 from specchat.pairing.machine import Machine
 from specchat.pairing.planner import rank_pairs
+from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.pair_list import PairList
@@ -119,6 +120,8 @@ async def test_on_a_first_run_a_pair_is_downloaded_in_place_and_then_loaded(hub:
         await pilot.press("enter")
         await wait_until(pilot, lambda: "downloading tiny-7b" in progress(pilot))
         await wait_until(pilot, lambda: "of 600 kB" in progress(pilot))
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         hub.go_on.set()
         await until_ready(pilot)
         assert "tiny-Q4_K_M" in names(pilot)
