@@ -4,7 +4,7 @@ import ctypes
 import os
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,18 @@ class Aborted(Exception):
     """A decode ended early because the abort flag was set. The cache holds `Context.tokens`."""
 
 
+class Listener(Protocol):
+    """Takes what a decode leaves behind, before the next one overwrites it."""
+
+    def decoded(self, start: int, tokens: Sequence[int]) -> None:
+        """These tokens are in the cache now, from this position on."""
+        ...
+
+    def reusable(self, length: int) -> int:
+        """How many of the first `length` tokens of the cache need not be decoded again."""
+        ...
+
+
 class Outputs(Enum):
     """Which tokens of a batch get a row of logits."""
 
@@ -67,6 +79,9 @@ class Context:
         ContextTooLarge: the cache does not fit into memory.
     """
 
+    LAYERS_OF_ITS_OWN = True
+    """Whether the cache is as large as the whole model makes it."""
+
     def __init__(
         self,
         model: Model,
@@ -79,11 +94,13 @@ class Context:
         self.model = model
         self.tokens: list[int] = []
         """The ids that are really in the cache, in order."""
+        self.listener: Listener | None = None
         self._api = api = model.library.api
         self._abort = abort
         self._log = model.library.log
         n_ctx = -(-n_ctx // CELL_STEP) * CELL_STEP
-        _require_room(model, n_ctx)
+        if self.LAYERS_OF_ITS_OWN:
+            _require_room(model, n_ctx)
         params = api.llama_context_default_params()
         params.n_ctx = n_ctx
         params.n_batch, params.n_ubatch = GPU_BATCH if model.devices else CPU_BATCH
@@ -92,6 +109,7 @@ class Context:
         params.n_outputs_max = self.n_outputs
         self.n_threads = n_threads or default_threads()
         params.n_threads = params.n_threads_batch = self.n_threads
+        self._adapt(params)
         mark = self._log.mark()
         self.handle: Any = api.llama_init_from_model(model.handle, params)
         if not self.handle:
@@ -101,7 +119,7 @@ class Context:
         self.n_ctx: int = api.llama_n_ctx_seq(self.handle)
         self.can_step_back = not model.is_recurrent
         """Whether the tail of the cache can be dropped; a recurrent state only starts over."""
-        self._batch = api.llama_batch_init(self.n_batch, 0, 1)
+        self._batch = self._make_batch()
         self._map_batch()
         self._logits_address = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(
             ("llama_get_logits", api._lib)
@@ -138,6 +156,8 @@ class Context:
             self.tokens += tokens[: max(0, kept)]
             if not self.can_step_back:
                 self.rollback(0)  # half a step of a recurrent state is no state
+            elif self.listener is not None:
+                self.rollback(start)  # nobody has heard of what stayed
             if code == DECODE_ABORTED:
                 raise Aborted
             raise self._decode_error(code, count, mark)
@@ -145,6 +165,8 @@ class Context:
         self.tokens += tokens
         if outputs is not Outputs.NONE:
             self._rows_made = count if outputs is Outputs.ALL else 1
+        if self.listener is not None:
+            self._tell(start, tokens)
 
     def prefill(self, tokens: Sequence[int]) -> Iterator[int]:
         """Append any number of tokens without rows; yields how many are done after each batch.
@@ -183,6 +205,14 @@ class Context:
             self._views[address, count] = view
         return view
 
+    def reuse(self, length: int) -> int:
+        """Keep the first `length` tokens for another sequence that starts with them.
+
+        Returns:
+            How many of them are left; the others have to be decoded anew.
+        """
+        return self.rollback(length if self.listener is None else self.listener.reusable(length))
+
     def rollback(self, length: int) -> int:
         """Drop every token from position `length` on.
 
@@ -211,6 +241,20 @@ class Context:
             self._api.llama_batch_free(self._batch)
             self._api.llama_free(self.handle)
             self.handle = None
+
+    def _adapt(self, params: Any) -> None:
+        """Change parameters of the context before it is made; for other kinds of context."""
+
+    def _make_batch(self) -> Any:
+        return self._api.llama_batch_init(self.n_batch, 0, 1)
+
+    def _tell(self, start: int, tokens: Sequence[int]) -> None:
+        assert self.listener is not None
+        try:
+            self.listener.decoded(start, tokens)
+        except BaseException:
+            self.rollback(start)  # what nobody has heard of is decoded again
+            raise
 
     def _map_batch(self) -> None:
         """Arrays over the batch's own memory: filling them is five times quicker than items."""

@@ -84,7 +84,7 @@ class Decoder:
         """
         self.ids = list(prompt)
         wanted = self.ids[:-1]
-        reused = self.target.rollback(shared_prefix(self.target.tokens, wanted))
+        reused = self.target.reuse(shared_prefix(self.target.tokens, wanted))
         yield reused, reused
         for done in self.target.prefill(wanted[reused:]):
             yield reused, reused + done

@@ -64,3 +64,11 @@ class Drafter(Protocol):
     def close(self) -> None:
         """Free what it holds."""
         ...
+
+
+class ModelLikeDrafter(Drafter, Protocol):
+    """A drafter with a model, which has to read a text before it can go on from it."""
+
+    def pending(self, ids: Sequence[int]) -> int:
+        """How many tokens it would have to read before it could guess."""
+        ...

@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from time import perf_counter
 
-import numpy as np
-
-from specchat.llama.context import Context, Logits, Outputs
+from specchat.llama.context import Context, Outputs
 from specchat.speculation.controller import LengthController
 from specchat.speculation.distribution import Distribution
 from specchat.speculation.drafters.base import Draft
-from specchat.speculation.draws import Draws, RandomDraws
+from specchat.speculation.drafters.guessing import Guesser
+from specchat.speculation.draws import Draws
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.sequence import shared_prefix
-from specchat.speculation.settings import SamplingSettings
 
 
 class ModelDrafter:
@@ -28,10 +26,8 @@ class ModelDrafter:
 
     def __init__(self, context: Context, n_vocab: int) -> None:
         self._context = context
-        self._n_vocab = n_vocab
+        self._guesser = Guesser(n_vocab)
         self._end_tokens = context.model.vocabulary.end_tokens
-        self._sampler = Sampler(SamplingSettings())
-        self._draws: Draws = RandomDraws(np.random.default_rng())
 
     def begin(
         self,
@@ -45,7 +41,7 @@ class ModelDrafter:
         Raises:
             Aborted: the abort flag was set.
         """
-        self._sampler, self._draws = sampler, draws
+        self._guesser.use(sampler, draws)
         prompt = ids[:-1]
         kept = self._context.rollback(shared_prefix(self._context.tokens, prompt))
         if not controller.could_pay("model"):
@@ -72,8 +68,7 @@ class ModelDrafter:
             started = perf_counter()
             self._context.decode(feed, Outputs.LAST)
             controller.spent("model", len(feed), (perf_counter() - started) * 1e3)
-            logits = self._context.rows(1)[:, : self._n_vocab]
-            token, confidence = self._guess(logits, ids, tokens, rows)
+            token, confidence = self._guesser.guess(self._context.rows(1), ids, tokens, rows)
             tokens.append(token)
             goes_on = controller.go_on(confidence)
             if not goes_on or len(tokens) >= limit or token in self._end_tokens:
@@ -88,19 +83,6 @@ class ModelDrafter:
         """Free the draft's cache."""
         self._context.close()
 
-    def _guess(
-        self, logits: Logits, ids: Sequence[int], tokens: list[int], rows: list[Distribution]
-    ) -> tuple[int, float]:
-        """The next token and the probability that the draft gives it."""
-        before = [*ids, *tokens] if self._sampler.settings.has_penalties else ids
-        if self._sampler.settings.is_greedy:
-            token = self._sampler.picks(logits, before, ())[0]
-            return token, peak_probability(logits[0], token)
-        row = self._sampler.distributions(logits, before, ())[0]
-        rows.append(row)
-        token = self._draws.draw(row, len(ids) + len(tokens))
-        return token, row.probability(token)
-
     def _catch_up(self, ids: Sequence[int]) -> Sequence[int]:
         """Read what was missed but for the last batch, which is left to be decoded."""
         feed = ids[len(self._context.tokens) :]
@@ -110,8 +92,3 @@ class ModelDrafter:
                 pass
             feed = feed[overdue:]
         return feed
-
-
-def peak_probability(row: Logits, peak: int) -> float:
-    """The softmax of the largest logit, in one pass over the row."""
-    return float(1.0 / np.exp(row - row[peak]).sum())

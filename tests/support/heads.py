@@ -1,0 +1,121 @@
+"""Tiny targets with trained heads, and drafters as the engine makes them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from specchat.llama.context import Context
+from specchat.llama.extension import bind_extension
+from specchat.llama.head import make_mtp_context
+from specchat.llama.library import AbortFlag, Library
+from specchat.llama.model import Model
+from specchat.speculation.controller import FixedLength
+from specchat.speculation.distribution import Distribution
+from specchat.speculation.drafters.base import Draft, Drafter
+from specchat.speculation.drafters.mtp import MtpDrafter, make_mtp_drafter
+from specchat.speculation.draws import CoupledDraws
+from specchat.speculation.sampling import Sampler
+from specchat.speculation.settings import SamplingSettings
+from support.random_models import passes_token_on, recipe, write_random
+from support.tiny_models import Recipe
+
+PLAIN_SOFTMAX = SamplingSettings(temperature=1, top_k=0, top_p=1, min_p=0)
+MIXTURE = {
+    "expert_count": 4,
+    "expert_used_count": 2,
+    "expert_feed_forward_length": 32,
+    "attention__key_length": 16,
+    "attention__value_length": 16,
+    "rope__dimension_count": 16,
+}
+MTP_RECIPES: dict[str, Recipe] = {
+    "one head": recipe(
+        "glm4moe",
+        block_count=4,
+        nextn_predict_layers=1,
+        expert_shared_count=1,
+        leading_dense_block_count=1,
+        expert_weights_scale=1.0,
+        expert_weights_norm=True,
+        **MIXTURE,
+    ),
+    "two heads": recipe(
+        "hy_v3",
+        block_count=5,
+        nextn_predict_layers=2,
+        expert_shared_feed_forward_length=32,
+        **MIXTURE,
+    ),
+}
+OF_ITS_OWN = ("nextn.embed_tokens", "nextn.shared_head_head")
+"""Tensors that a head may share with its target instead, as published ones do."""
+
+
+def write_mtp(library: Library, path: Path, kind: str, *, seed: int = 1) -> Path:
+    """A target with MTP heads that are often right."""
+    edits = {"eh_proj.weight": passes_token_on}
+    return write_random(library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=OF_ITS_OWN)
+
+
+@dataclass
+class Rig:
+    """A target and the drafter that listens to it."""
+
+    target: Context
+    drafter: MtpDrafter
+
+
+def make_target(model: Model, *, n_ctx: int = 2048) -> Context:
+    """A context for one thread: with models this small others only wait."""
+    return Context(model, n_ctx=n_ctx, n_outputs=17, n_threads=1, abort=AbortFlag(model.library))
+
+
+@contextmanager
+def mtp_rig(model: Model, heads: Model | None = None, *, n_ctx: int = 2048) -> Iterator[Rig]:
+    """A target with its heads, closed in the order that llama.cpp needs."""
+    target = make_target(model, n_ctx=n_ctx)
+    extension = bind_extension(model.library)
+    abort = AbortFlag(model.library)
+    head = make_mtp_context(heads or model, target, extension, abort=abort)
+    rig = Rig(target, make_mtp_drafter(target, head))
+    yield rig
+    rig.drafter.close()
+    target.close()
+
+
+def draft_after(rig: Rig, ids: Sequence[int], length: int) -> Draft:
+    """What a drafter says after a sequence whose last token its target has not decoded."""
+    controller = FixedLength(length)
+    controller.begin(length)
+    drafter: Drafter = rig.drafter
+    drafter.begin(ids, Sampler(PLAIN_SOFTMAX), CoupledDraws(1), controller)
+    draft = drafter.draft(ids, length, controller)
+    drafter.rollback(len(ids) - 1)
+    return draft
+
+
+def fresh_draft(model: Model, heads: Model | None, ids: Sequence[int], length: int) -> Draft:
+    """The same from a target and heads that have seen nothing before."""
+    with mtp_rig(model, heads) as rig:
+        for _ in rig.target.prefill(ids[:-1]):
+            pass
+        return draft_after(rig, ids, length)
+
+
+def assert_same_draft(one: Draft, other: Draft) -> None:
+    """Equal tokens from equal distributions, up to rounding."""
+    assert one.tokens == other.tokens
+    assert one.distributions is not None
+    assert other.distributions is not None
+    for mine, theirs in zip(one.distributions, other.distributions, strict=True):
+        np.testing.assert_allclose(dense(mine), dense(theirs), atol=1e-4)
+
+
+def dense(row: Distribution, size: int = 259) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Probabilities of all tokens."""
+    probabilities = np.zeros(size)
+    probabilities[row.ids] = row.probabilities
+    return probabilities
