@@ -57,6 +57,25 @@ MODEL_OPTIONS = [
         metavar="N",
         help="Layers on the GPU; default: all.",
     ),
+    click.option(
+        "--experts-in-ram",
+        is_flag=True,
+        help="Keep the experts of a mixture in main memory, the rest on the GPU.",
+    ),
+    click.option(
+        "--cache-type",
+        type=click.Choice(["f16", "q8_0", "q4_0"]),
+        default="f16",
+        show_default=True,
+        help="Of the KV cache; quantised ones take less memory, at some cost in quality.",
+    ),
+    click.option(
+        "--draft-cache-type",
+        type=click.Choice(["f16", "q8_0", "q4_0"]),
+        default="f16",
+        show_default=True,
+        help="Of the draft's KV cache; a quantised one makes its guesses worse.",
+    ),
     RPC_OPTION,
 ]
 SPECULATION_OPTIONS = [
@@ -312,6 +331,9 @@ def _load(options: dict[str, Any], *, draft_required: bool) -> Load:
             n_threads=options["threads"],
             n_gpu_layers=options["gpu_layers"],
             rpc=options["rpc"],
+            cache_type=options["cache_type"],
+            draft_cache_type=options["draft_cache_type"],
+            experts_in_ram=options["experts_in_ram"],
             max_draft_length=LONGEST_BY_ITSELF if length == "auto" else min(max(length, 0), 64),
             measure_costs=length == "auto" and options["drafter"] != "none",
             draft_required=draft_required,

@@ -78,6 +78,13 @@ class ContextTooLarge(SpecchatError):
     title = "The context does not fit"
 
 
+class OutOfMemory(SpecchatError):
+    """A device has no room for what was to go there."""
+
+    kind = "out_of_memory"
+    title = "It does not fit into memory"
+
+
 class PromptTooLong(SpecchatError):
     """The conversation is longer than the context."""
 

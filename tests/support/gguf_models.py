@@ -57,7 +57,8 @@ def write_bigram(
     """A one-layer llama whose logits after token t are row t of the table, to 1e-3.
 
     Attention and feed-forward weights are zero, the embedding is one-hot, and the output matrix is
-    the table: the whole real stack runs, and the law of the text is known in closed form.
+    the table: the whole real stack runs, and the law of the text is known in closed form. A table
+    for more than N_VOCAB tokens gives the further ones names of their own.
     """
     size, hidden, head = table.shape[0], table.shape[0], 32
     writer = GGUFWriter(path, "llama")
@@ -75,10 +76,11 @@ def write_bigram(
     writer.add_vocab_size(size)
     writer.add_tokenizer_model("llama")
     names = [b"<unk>", b"<s>", b"</s>", *(f"<0x{byte:02X}>".encode() for byte in range(256))]
+    names += [f"<further {number}>".encode() for number in range(N_VOCAB, size)]
     writer.add_token_list(texts or names)
     writer.add_token_scores([0.0] * size)
     kinds = [TokenType.UNKNOWN, TokenType.CONTROL, TokenType.CONTROL, *[TokenType.BYTE] * 256]
-    writer.add_token_types(kinds)
+    writer.add_token_types([*kinds, *[TokenType.NORMAL] * (size - N_VOCAB)])
     writer.add_bos_token_id(BOS)
     writer.add_eos_token_id(EOS)
     writer.add_unk_token_id(0)
@@ -96,7 +98,7 @@ def write_bigram(
         writer.add_tensor(f"blk.0.{name}.weight", zeros((head, hidden), np.float32))
     for name in ("attn_output", "ffn_down"):
         writer.add_tensor(f"blk.0.{name}.weight", zeros((hidden, head), np.float32))
-    return _finish(writer, path)
+    return finish(writer, path)
 
 
 def write_mamba(path: Path, *, seed: int = 1) -> Path:
@@ -119,18 +121,7 @@ def write_mamba(path: Path, *, seed: int = 1) -> Path:
     writer.add_ssm_inner_size(inner)
     writer.add_ssm_state_size(state)
     writer.add_ssm_time_step_rank(rank)
-    writer.add_vocab_size(N_VOCAB)
-    writer.add_tokenizer_model("llama")
-    names = [b"<unk>", b"<s>", b"</s>", *(f"<0x{byte:02X}>".encode() for byte in range(256))]
-    writer.add_token_list(names)
-    writer.add_token_scores([0.0] * N_VOCAB)
-    writer.add_token_types(
-        [TokenType.UNKNOWN, TokenType.CONTROL, TokenType.CONTROL, *[TokenType.BYTE] * 256]
-    )
-    writer.add_bos_token_id(BOS)
-    writer.add_eos_token_id(EOS)
-    writer.add_add_bos_token(False)
-    writer.add_add_space_prefix(False)
+    add_byte_vocabulary(writer)
     writer.add_tensor("token_embd.weight", weights(N_VOCAB, hidden))
     writer.add_tensor("output_norm.weight", np.ones(hidden, np.float32))
     writer.add_tensor("blk.0.attn_norm.weight", np.ones(hidden, np.float32))
@@ -143,10 +134,27 @@ def write_mamba(path: Path, *, seed: int = 1) -> Path:
     writer.add_tensor("blk.0.ssm_a", -np.abs(weights(inner, state)) - 0.01)
     writer.add_tensor("blk.0.ssm_d", weights(inner))
     writer.add_tensor("blk.0.ssm_out.weight", weights(hidden, inner))
-    return _finish(writer, path)
+    return finish(writer, path)
 
 
-def _finish(writer: GGUFWriter, path: Path) -> Path:
+def add_byte_vocabulary(writer: GGUFWriter, texts: Sequence[bytes] | None = None) -> None:
+    """Three special tokens and the 256 bytes."""
+    names = [b"<unk>", b"<s>", b"</s>", *(f"<0x{byte:02X}>".encode() for byte in range(256))]
+    writer.add_vocab_size(N_VOCAB)
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(texts or names)
+    writer.add_token_scores([0.0] * N_VOCAB)
+    kinds = [TokenType.UNKNOWN, TokenType.CONTROL, TokenType.CONTROL, *[TokenType.BYTE] * 256]
+    writer.add_token_types(kinds)
+    writer.add_bos_token_id(BOS)
+    writer.add_eos_token_id(EOS)
+    writer.add_unk_token_id(0)
+    writer.add_add_bos_token(False)
+    writer.add_add_space_prefix(False)
+
+
+def finish(writer: GGUFWriter, path: Path) -> Path:
+    """Write the file and close it."""
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

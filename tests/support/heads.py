@@ -19,7 +19,7 @@ from specchat.speculation.drafters.mtp import MtpDrafter, make_mtp_drafter
 from specchat.speculation.draws import CoupledDraws
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import SamplingSettings
-from support.random_models import passes_token_on, recipe, write_random
+from support.orderly_models import passes_token_on, recipe, write_orderly
 from support.tiny_models import Recipe
 
 PLAIN_SOFTMAX = SamplingSettings(temperature=1, top_k=0, top_p=1, min_p=0)
@@ -30,6 +30,13 @@ MIXTURE = {
     "attention__key_length": 16,
     "attention__value_length": 16,
     "rope__dimension_count": 16,
+}
+STATE = {
+    "ssm__conv_kernel": 4,
+    "ssm__inner_size": 64,
+    "ssm__state_size": 16,
+    "ssm__time_step_rank": 4,
+    "ssm__group_count": 2,
 }
 MTP_RECIPES: dict[str, Recipe] = {
     "one head": recipe(
@@ -49,7 +56,28 @@ MTP_RECIPES: dict[str, Recipe] = {
         expert_shared_feed_forward_length=32,
         **MIXTURE,
     ),
+    "one head, hybrid": recipe(
+        "qwen35",
+        block_count=5,
+        nextn_predict_layers=1,
+        attention__key_length=16,
+        attention__value_length=16,
+        rope__dimension_count=16,
+        rope__dimension_sections=[2, 2, 2, 2],
+        full_attention_interval=2,
+        **STATE,
+    ),
+    "one head, checkpoints": recipe(
+        "qwen3next",
+        block_count=5,
+        nextn_predict_layers=1,
+        full_attention_interval=2,
+        expert_shared_feed_forward_length=32,
+        **MIXTURE,
+        **STATE,
+    ),
 }
+SNAPSHOTS = 8
 OF_ITS_OWN = ("nextn.embed_tokens", "nextn.shared_head_head")
 """Tensors that a head may share with its target instead, as published ones do."""
 
@@ -57,7 +85,7 @@ OF_ITS_OWN = ("nextn.embed_tokens", "nextn.shared_head_head")
 def write_mtp(library: Library, path: Path, kind: str, *, seed: int = 1) -> Path:
     """A target with MTP heads that are often right."""
     edits = {"eh_proj.weight": passes_token_on}
-    return write_random(library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=OF_ITS_OWN)
+    return write_orderly(library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=OF_ITS_OWN)
 
 
 @dataclass
@@ -70,7 +98,14 @@ class Rig:
 
 def make_target(model: Model, *, n_ctx: int = 2048) -> Context:
     """A context for one thread: with models this small others only wait."""
-    return Context(model, n_ctx=n_ctx, n_outputs=17, n_threads=1, abort=AbortFlag(model.library))
+    return Context(
+        model,
+        n_ctx=n_ctx,
+        n_outputs=17,
+        n_threads=1,
+        n_snapshots=SNAPSHOTS,
+        abort=AbortFlag(model.library),
+    )
 
 
 @contextmanager

@@ -1,15 +1,19 @@
-"""Models of any architecture whose weights take no room: for sizes, not for text."""
+"""Models of any architecture: hollow ones for sizes, random ones for text."""
 
 import ctypes
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFWriter
+from gguf.quants import quantize
 
 from specchat.llama.library import Library
+from support.gguf_models import N_VOCAB, add_byte_vocabulary, finish
 
 Value = int | float | str | Sequence[int] | Sequence[bool]
 
@@ -31,6 +35,43 @@ class Recipe:
     """Of the matrices that it can hold; the others are F16, vectors F32."""
     shared_embeddings: bool = False
     """Without an output matrix, where the architecture may leave it out."""
+
+
+def write_random(library: Library, path: Path, recipe: Recipe, *, seed: int = 1) -> Path:
+    """A GGUF file with random weights and the byte vocabulary: it writes varied text.
+
+    What cannot be quantised stays F32.
+    """
+    recipe = replace(recipe, n_vocab=N_VOCAB)
+    writer = GGUFWriter(path, recipe.architecture)
+    writer.add_name(path.stem)
+    for key, value in recipe.metadata.items():
+        add_metadata(writer, f"{recipe.architecture}.{key}", value)
+    add_byte_vocabulary(writer)
+    for name, shape in tensor_shapes(library, recipe).items():
+        if name == "output.weight" and recipe.shared_embeddings:
+            continue
+        weights = _random_weights(name, shape[::-1], seed)
+        kind = _type_for(name, shape, recipe.quantisation)
+        if kind == recipe.quantisation and len(shape) == 2:
+            writer.add_tensor(name, quantize(weights, kind), raw_dtype=kind)
+        else:
+            writer.add_tensor(name, weights)
+    return finish(writer, path)
+
+
+def _random_weights(name: str, shape: tuple[int, ...], seed: int) -> npt.NDArray[np.float32]:
+    """Of a size that keeps activations near one, so that no layer drowns the others."""
+    random = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    weights = random.normal(0, 1, shape).astype(np.float32)
+    if "norm" in name or "scale" in name:
+        return (1 + 0.1 * weights).astype(np.float32)
+    if "ssm_a" in name:  # how fast a state fades
+        return (-np.abs(weights) - 0.05).astype(np.float32)
+    if "conv1d.weight" in name or "conv.weight" in name or "token_embd" in name:
+        return (0.5 * weights).astype(np.float32)
+    size = 1.5 / np.sqrt(shape[-1]) if len(shape) > 1 else 0.2
+    return (size * weights).astype(np.float32)
 
 
 def write_hollow(library: Library, path: Path, recipe: Recipe) -> Path:
@@ -91,8 +132,10 @@ def _type_for(
     name: str, shape: tuple[int, ...], wanted: GGMLQuantizationType
 ) -> GGMLQuantizationType:
     """As publishers do: small and convolving tensors stay whole."""
-    if len(shape) == 1 or (
-        name.startswith("blk.") and ("ssm_conv" in name or "shortconv.conv" in name)
+    if (
+        len(shape) == 1
+        or "norm" in name
+        or (name.startswith("blk.") and ("ssm_conv" in name or "shortconv.conv" in name))
     ):
         return GGMLQuantizationType.F32
     if "ffn_gate_inp" in name or not name.endswith(".weight"):

@@ -31,7 +31,7 @@ class Listener:
     def could_pay(self, source: Source) -> bool:
         return self.pays if source == "model" else True
 
-    def begin(self, limit: int) -> bool:
+    def begin(self, limit: int, pending: int = 0) -> bool:
         return limit > 0
 
     def gain(self, source: Source, confidence: float | None, pending: int) -> float:

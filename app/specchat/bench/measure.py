@@ -23,7 +23,7 @@ from specchat.bench.runner import Contestant, Run
 from specchat.bench.server import Program, Server, ServerPlan, arguments
 from specchat.bench.server_side import ServerContestant
 from specchat.engine.client import EngineClient
-from specchat.engine.protocol import Loaded, ModelFacts
+from specchat.engine.protocol import Loaded, ModelFacts, Plan
 from specchat.neighbours import Watch
 
 
@@ -94,8 +94,16 @@ def _server_plan(plan: BenchPlan, loaded: Loaded) -> ServerPlan:
         n_gpu_layers=plan.load.plan.n_gpu_layers,
         draft_length=plan.server_draft_length,
         greedy=plan.sampling.is_greedy,
-        extra=plan.server_arguments,
+        extra=(*_memory_arguments(plan.load.plan), *plan.server_arguments),
     )
+
+
+def _memory_arguments(plan: Plan) -> tuple[str, ...]:
+    """What llama-server is told where the engine keeps its memory in another way than usual."""
+    experts = ("--cpu-moe",) if plan.experts_in_ram else ()
+    if plan.cache_type == "f16":
+        return experts
+    return (*experts, "--cache-type-k", plan.cache_type, "--cache-type-v", plan.cache_type)
 
 
 def _record(

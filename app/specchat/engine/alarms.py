@@ -1,4 +1,7 @@
-"""What made an answer slower than it need be, in words: the traps that nothing else would show."""
+"""What makes answers slower than they need be, in words: the traps that nothing else would show.
+
+Some are known when a pair is loaded, others after an answer.
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +9,7 @@ import psutil
 
 from specchat.engine.protocol import Notice
 from specchat.neighbours import are_busy
+from specchat.pairing.memory_estimate import CacheType
 from specchat.speculation.metrics import Figures
 
 FEWEST_TOKENS = 32
@@ -18,9 +22,24 @@ HOT = 1.1
 """From this temperature on the target is asked to say what a draft cannot guess."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Loading:
+    """What the alarms of a load are raised by."""
+
+    target: str
+    offloaded_to: tuple[str, ...]
+    """The devices beside the CPU that have layers of the target."""
+    has_experts: bool
+    experts_in_ram: bool
+    """Asked for."""
+    draft: str | None
+    draft_offloaded_to: tuple[str, ...]
+    draft_cache_type: CacheType
+
+
 @dataclass(frozen=True)
 class AnswerFacts:
-    """What the alarms are raised by."""
+    """What the alarms of an answer are raised by."""
 
     figures: Figures
     temperature: float
@@ -34,10 +53,53 @@ class AnswerFacts:
     """Cores that other programs used."""
 
 
+def load_alarms(loading: Loading) -> tuple[Notice, ...]:
+    """What stands in the way of speed before anything is asked."""
+    found = (_draft_on_cpu(loading), _quantised_draft_cache(loading), _no_experts(loading))
+    return tuple(alarm for alarm in found if alarm is not None)
+
+
 def alarms(facts: AnswerFacts) -> tuple[Notice, ...]:
     """All that a person could do something about, the gravest first."""
     found = (_busy(facts), _slower_than_plain(facts), _draft_does_not_pay(facts))
     return tuple(alarm for alarm in found if alarm is not None)
+
+
+def _draft_on_cpu(loading: Loading) -> Notice | None:
+    if loading.draft is None or not loading.offloaded_to or loading.draft_offloaded_to:
+        return None
+    where = loading.offloaded_to[0]
+    return Notice(
+        kind="draft_on_cpu",
+        title="The draft model is on the CPU",
+        message=f"{loading.target} is on {where}, and {loading.draft}, which has to be much "
+        "quicker, is not.",
+        help=f"Make room for it on {where} with a smaller --ctx or fewer --gpu-layers, or leave "
+        "the draft out.",
+    )
+
+
+def _quantised_draft_cache(loading: Loading) -> Notice | None:
+    if loading.draft is None or loading.draft_cache_type == "f16":
+        return None
+    return Notice(
+        kind="quantised_draft_cache",
+        title="The draft's KV cache is quantised",
+        message=f"In {loading.draft_cache_type} the guesses of {loading.draft} are kept less "
+        "often; the memory saved is small.",
+        help="Use --draft-cache-type f16.",
+    )
+
+
+def _no_experts(loading: Loading) -> Notice | None:
+    if not loading.experts_in_ram or loading.has_experts:
+        return None
+    return Notice(
+        kind="no_experts",
+        title="No experts to keep in main memory",
+        message=f"{loading.target} is no mixture of experts: --experts-in-ram changes nothing.",
+        help="To put less of it on the GPU use --gpu-layers.",
+    )
 
 
 def _busy(facts: AnswerFacts) -> Notice | None:

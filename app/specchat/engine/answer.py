@@ -122,6 +122,8 @@ class Answer:
             draft_s=step.draft_s,
             verify_s=step.verify_s,
             by_ngram=step.source == "ngram",
+            step_back_s=step.step_back_s,
+            replayed=step.replayed,
         )
         if step.source == "model":
             self._model_tested += min(step.accepted + 1, step.drafted)

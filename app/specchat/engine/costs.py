@@ -105,12 +105,16 @@ def measure(
     return best
 
 
-def adaptive(costs: MeasuredCosts, longest: int) -> AdaptiveLength:
-    """A controller that starts from these costs and goes on learning."""
+def adaptive(costs: MeasuredCosts, longest: int, *, replays: bool = False) -> AdaptiveLength:
+    """A controller that starts from these costs and goes on learning.
+
+    Args:
+        replays: the target decodes kept tokens again after a refusal.
+    """
     verify = CostTable()
     for n_tokens, milliseconds in costs.verify.items():
         verify.add(n_tokens, milliseconds)
-    controller = AdaptiveLength(longest, verify)
+    controller = AdaptiveLength(longest, verify, replays=replays)
     for n_tokens, milliseconds in costs.draft.items():
         controller.spent("model", n_tokens, milliseconds)
     return controller
@@ -125,6 +129,7 @@ def _key(target: Context, draft: Context | None, longest: int) -> str:
             facts = path.stat()
             parts += [str(path), str(facts.st_size), str(facts.st_mtime_ns)]
             parts += [str(context.n_threads), str(context.n_ctx)]
-            parts.append(str(context.model.n_gpu_layers))
+            parts += [context.memory.kind, str(context.memory.n_snapshots), context.cache_type]
+            parts += [str(context.model.n_gpu_layers), str(context.model.experts_in_ram)]
             parts += [f"{device.name} {device.description}" for device in context.model.devices]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

@@ -11,6 +11,7 @@ import msgspec
 
 from specchat.errors import InvalidSetting, SpecchatError
 from specchat.pairing.machine import Machine
+from specchat.pairing.memory_estimate import CacheType
 from specchat.speculation.controller import ReasonKind
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
@@ -33,6 +34,7 @@ MAX_THREADS = 512
 ADDRESS = re.compile(r"[A-Za-z0-9._-]+:([0-9]{1,5})")
 
 Role = Literal["system", "user", "assistant"]
+SteppingBack = Literal["cache", "window", "snapshots", "checkpoints"]
 DrafterName = Literal["chain", "model", "ngram", "none"]
 LoadStep = Literal["target", "draft", "costs"]
 FinishReason = Literal["stop", "length", "cancelled"]
@@ -83,6 +85,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     rpc: tuple[str, ...] = ()
     """Addresses, `host:port`, of RPC servers whose devices may be used like those of this
     machine."""
+    cache_type: CacheType = "f16"
+    """Of the target's KV cache."""
+    draft_cache_type: CacheType = "f16"
+    """Of the draft's. It is small as it is, and rounding in it makes guesses worse."""
+    experts_in_ram: bool = False
+    """The experts of a mixture stay in main memory, whatever device their layers are on."""
+    whole_window_cache: bool = True
+    """Layers with a sliding window keep every token, so that a chat can step back as far as it
+    likes. Without it they take less memory and time, and a step back far into an answer decodes the
+    conversation anew."""
     max_draft_length: int = 16
     measure_costs: bool = True
     """Measure at load what decode calls cost, unless this machine has done so for this pair."""
@@ -221,6 +233,8 @@ class Loaded(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     n_threads: int
     drafter: DrafterName
     """What `auto` means for this pair."""
+    stepping_back: SteppingBack = "cache"
+    """How the target takes back what it refused (docs/hybrid.md)."""
     engine: EngineFacts
     notices: tuple[Notice, ...] = ()
     load_s: float

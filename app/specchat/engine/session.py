@@ -5,9 +5,11 @@ from functools import partial
 from time import perf_counter
 
 from specchat.chat.template import ChatTemplate
+from specchat.engine.alarms import Loading, load_alarms
 from specchat.engine.answer import Answer, Emit
 from specchat.engine.costs import adaptive, known_costs, quick_costs
 from specchat.engine.machine import engine_facts
+from specchat.engine.placement import read_shape, require_room, with_memory
 from specchat.engine.prompt import prompt_tokens
 from specchat.engine.protocol import (
     DrafterName,
@@ -20,11 +22,14 @@ from specchat.engine.protocol import (
     Notice,
 )
 from specchat.errors import DraftMismatch, InvalidSetting, SpecchatError
-from specchat.llama.context import Context, Outputs, default_threads
+from specchat.llama.context import CPU_BATCH, GPU_BATCH, Context, Outputs, default_threads
+from specchat.llama.devices import devices_of
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.llama.rpc import SILENCE_S, add_servers, limit_silence
 from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
+from specchat.pairing.memory_estimate import ContextSizes
+from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.speculation.controller import AdaptiveLength, FixedLength, LengthController
 from specchat.speculation.drafters.base import Drafter
 from specchat.speculation.drafters.chain import ChainDrafter
@@ -68,7 +73,7 @@ class Session:
         self._context: Context | None = None
         self._draft: DraftModel | None = None
         try:
-            self._context = self._make_context(self._target, 1 + plan.max_draft_length)
+            self._context = self._make_context(self._target, plan.max_draft_length)
             _warm_up(self._context)
             if load.pair.draft is not None:
                 self._draft = self._load_draft(load.pair.draft, emit)
@@ -83,10 +88,9 @@ class Session:
         )
         self._ngram = NgramDrafter()
         self._adaptive = self._measured(emit)
-        if not self._context.can_step_back:
-            self._notices.append(_cannot_step_back(self._target))
         if self._target.chat_template is None:
             self._notices.append(_no_template(self._target))
+        self._notices += load_alarms(self._loading())
         self._load_s = perf_counter() - started
 
     def loaded(self) -> Loaded:
@@ -98,6 +102,7 @@ class Session:
             n_ctx=self._context.n_ctx,
             n_threads=self._n_threads,
             drafter=self._drafter_name("auto"),
+            stepping_back=self._context.memory.kind,
             engine=engine_facts(self._library),
             notices=tuple(self._notices),
             load_s=self._load_s,
@@ -145,21 +150,60 @@ class Session:
 
         plan = self._plan
         target = step == "target"
+        self._require_room(path, step)
         return Model(
             self._library,
             path,
             n_gpu_layers=plan.n_gpu_layers if target else plan.n_draft_gpu_layers,
             devices=plan.devices if target else plan.draft_devices,
             servers=plan.rpc,
+            experts_in_ram=plan.experts_in_ram and target,
             progress=progress,
         )
 
-    def _make_context(self, model: Model, n_outputs: int) -> Context:
-        n_ctx = self._plan.n_ctx or min(DEFAULT_N_CTX, self._target.n_ctx_train or DEFAULT_N_CTX)
-        if n_ctx > self._target.n_ctx_train > 0 and model is self._target:
+    def _require_room(self, path: str, step: LoadStep) -> None:
+        """Look at what is free now: other programs may have started since the plan was made."""
+        shape = read_shape(path)
+        if shape is None:
+            return
+        plan, target = self._plan, step == "target"
+        names = plan.devices if target else plan.draft_devices
+        devices = devices_of(self._library, names, plan.rpc)
+        n_ctx_train = shape.n_ctx_train if target else self._target.n_ctx_train
+        sizes = ContextSizes(
+            n_ctx=self._n_ctx(n_ctx_train),
+            n_ubatch=(GPU_BATCH if devices else CPU_BATCH)[1],
+            n_outputs=1 + plan.max_draft_length if target else 1,
+            cache_type=plan.cache_type if target else plan.draft_cache_type,
+            whole_window_cache=plan.whole_window_cache,
+            n_snapshots=min(plan.max_draft_length, MOST_SNAPSHOTS) if target else 0,
+        )
+        self._notices += require_room(
+            path,
+            shape,
+            with_memory(self._library, devices),
+            plan.n_gpu_layers if target else plan.n_draft_gpu_layers,
+            sizes,
+            experts_in_ram=plan.experts_in_ram and target,
+        )
+
+    def _n_ctx(self, n_ctx_train: int) -> int:
+        return self._plan.n_ctx or min(DEFAULT_N_CTX, n_ctx_train or DEFAULT_N_CTX)
+
+    def _make_context(self, model: Model, longest_draft: int) -> Context:
+        plan, target = self._plan, model is self._target
+        n_ctx = self._n_ctx(self._target.n_ctx_train)
+        if n_ctx > self._target.n_ctx_train > 0 and target:
             self._notices.append(_beyond_training(model, n_ctx))
         context = Context(
-            model, n_ctx=n_ctx, n_outputs=n_outputs, n_threads=self._n_threads, abort=self._abort
+            model,
+            n_ctx=n_ctx,
+            n_outputs=1 + longest_draft,
+            n_threads=self._n_threads,
+            abort=self._abort,
+            n_snapshots=min(longest_draft, MOST_SNAPSHOTS),
+            cache_type=plan.cache_type if target else plan.draft_cache_type,
+            whole_window_cache=plan.whole_window_cache,
         )
         self._limit_silence()
         return context
@@ -174,7 +218,7 @@ class Session:
         try:
             model = self._load_model(path, "draft", emit)
             _require_match(self._target, model)
-            context = self._make_context(model, 1)
+            context = self._make_context(model, 0)
         except SpecchatError as error:
             if model is not None:
                 model.close()
@@ -186,15 +230,25 @@ class Session:
         drafter = ModelDrafter(context, self._target.vocabulary.n_tokens)
         return DraftModel(model, context, drafter)
 
+    def _loading(self) -> Loading:
+        """What the alarms of a load are raised by."""
+        draft = self._draft
+        return Loading(
+            target=self._target.name,
+            offloaded_to=self._target.offloaded_to,
+            has_experts=self._target.has_experts,
+            experts_in_ram=self._plan.experts_in_ram,
+            draft=draft.model.name if draft else None,
+            draft_offloaded_to=draft.model.offloaded_to if draft else (),
+            draft_cache_type=self._plan.draft_cache_type,
+        )
+
     def _drafter_name(self, choice: DrafterChoice) -> DrafterName:
         """What a choice comes down to with what is loaded.
 
         Raises:
             InvalidSetting: the draft model was asked for and none is loaded.
         """
-        assert self._context is not None
-        if not self._context.can_step_back:
-            return "none"
         if choice == "auto":
             return "chain" if self._draft is not None else "ngram"
         if choice == "model" and self._draft is None:
@@ -220,15 +274,16 @@ class Session:
             return FixedLength(0, self._adaptive.baseline), 0
         if length == "auto":
             return self._adaptive, self._adaptive.longest
-        fixed = min(length, self._plan.max_draft_length)
+        assert self._context is not None
+        fixed = min(length, self._context.longest_draft)
         return FixedLength(fixed, self._adaptive.baseline), fixed
 
     def _measured(self, emit: Emit) -> AdaptiveLength:
         """A controller that knows what decode calls cost here."""
         assert self._context is not None
         draft = self._draft.context if self._draft is not None else None
-        longest = self._plan.max_draft_length
-        if self._plan.measure_costs and longest > 0 and self._context.can_step_back:
+        longest = self._context.longest_draft
+        if self._plan.measure_costs and longest > 0:
             costs = known_costs(
                 self._context,
                 draft,
@@ -237,7 +292,8 @@ class Session:
             )
         else:
             costs = quick_costs(self._context)
-        return adaptive(costs, longest)
+        replays = self._context.memory.kind == "checkpoints"
+        return adaptive(costs, longest, replays=replays)
 
 
 def _warm_up(context: Context) -> None:
@@ -248,17 +304,10 @@ def _warm_up(context: Context) -> None:
 
 def _require_match(target: Model, draft: Model) -> None:
     """Refuse a draft whose guesses the target could not use."""
-    tried = f"Tried to draft with {draft.path.name} for {target.path.name}."
-    if draft.is_recurrent:
-        raise DraftMismatch(
-            tried,
-            f"Its architecture, {draft.architecture}, keeps a state that cannot step back.",
-            "Choose a draft with a plain KV cache.",
-        )
     difference = vocabulary_difference(_vocabulary_facts(target), _vocabulary_facts(draft))
     if difference is not None:
         raise DraftMismatch(
-            tried,
+            f"Tried to draft with {draft.path.name} for {target.path.name}.",
             difference,
             "Choose a draft of the same family, or leave --draft out to draft by n-grams.",
         )
@@ -294,15 +343,6 @@ def _without_draft(error: SpecchatError) -> Notice:
         title="Going on without the draft model",
         message=f"{error.message} Guesses come from the conversation itself (n-gram).",
         help=error.next_step,
-    )
-
-
-def _cannot_step_back(model: Model) -> Notice:
-    return Notice(
-        kind="plain_decoding",
-        title="Plain decoding",
-        message=f"{model.name} keeps a state that cannot step back, so nothing is drafted.",
-        help="Speculation needs a target with a plain KV cache.",
     )
 
 

@@ -2,16 +2,19 @@
 
 import ctypes
 import os
+import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import psutil
 
-from specchat.errors import ContextTooLarge, DecodeFailed
+from specchat.errors import ContextTooLarge, DecodeFailed, InvalidSetting
+from specchat.llama.devices import memory_of
 from specchat.llama.library import AbortFlag
+from specchat.llama.memory import SEQUENCE, ContextMemory
 from specchat.llama.model import Model
 
 Logits = npt.NDArray[np.float32]
@@ -20,9 +23,6 @@ DECODE_OK = 0
 DECODE_ABORTED = 2
 CELL_STEP = 256
 """llama.cpp rounds a cache up to a multiple of this many cells."""
-SEQUENCE = 0
-"""The one sequence of a chat's cache."""
-
 GPU_BATCH = (512, 512)
 CPU_BATCH = (240, 60)
 """Tokens to a decode call and to a micro-batch of it.
@@ -33,8 +33,24 @@ is the answer after a cold start (tests/real_model/test_conversation.py). The pr
 the prompt speed at 1,400 tokens of a 135M model, less where attention is a smaller part.
 """
 
-MEMORY_KEPT_FREE = 0.05
-"""Share of the free memory that a new KV cache leaves alone."""
+
+class CacheType(NamedTuple):
+    """A type of the numbers in a KV cache."""
+
+    number: int
+    """In `enum ggml_type` (ggml.h)."""
+    bytes_per_32: int
+
+
+CACHE_TYPES = {
+    "f16": CacheType(1, 64),
+    "q8_0": CacheType(8, 34),
+    "q4_0": CacheType(2, 18),
+}
+FLASH_ATTENTION = 1
+"""`LLAMA_FLASH_ATTN_TYPE_ENABLED` (llama.h): quantised values can be read no other way."""
+REFUSED_TYPE = re.compile("cache type|V cache|flash_attn", re.IGNORECASE)
+"""In the line that tells that a model cannot have a quantised cache."""
 
 
 class Aborted(Exception):
@@ -74,13 +90,19 @@ class Context:
         n_ctx: cells of the cache; llama.cpp rounds up to a multiple of 256.
         n_outputs: most rows of logits that one decode asks for.
         abort: ends a running decode when set.
+        n_snapshots: states that recurrent layers are asked to keep, to take so many tokens back;
+            each is one more in memory. `memory` tells what was granted.
+        cache_type: of keys and values, one of `CACHE_TYPES`.
+        whole_window_cache: layers with a sliding window keep every token all the same. Otherwise
+            they keep the window and a micro-batch more; what goes back further starts over.
 
     Raises:
         ContextTooLarge: the cache does not fit into memory.
+        InvalidSetting: the model cannot have a cache of this type.
     """
 
-    LAYERS_OF_ITS_OWN = True
-    """Whether the cache is as large as the whole model makes it."""
+    ATTENTION_ALONE = False
+    """Whether only layers of attention take part, whatever other layers the model has."""
 
     def __init__(
         self,
@@ -90,6 +112,9 @@ class Context:
         n_outputs: int,
         abort: AbortFlag,
         n_threads: int | None = None,
+        n_snapshots: int = 0,
+        cache_type: str = "f16",
+        whole_window_cache: bool = True,
     ) -> None:
         self.model = model
         self.tokens: list[int] = []
@@ -99,26 +124,40 @@ class Context:
         self._abort = abort
         self._log = model.library.log
         n_ctx = -(-n_ctx // CELL_STEP) * CELL_STEP
-        if self.LAYERS_OF_ITS_OWN:
-            _require_room(model, n_ctx)
+        self.cache_type = cache_type
+        window_only = not (whole_window_cache or model.is_recurrent) and (
+            api.llama_model_n_swa(model.handle) > 0
+        )
         params = api.llama_context_default_params()
         params.n_ctx = n_ctx
         params.n_batch, params.n_ubatch = GPU_BATCH if model.devices else CPU_BATCH
+        params.swa_full = not window_only
+        params.type_k = params.type_v = CACHE_TYPES[cache_type].number
+        if cache_type != "f16":
+            params.flash_attn_type = FLASH_ATTENTION
         self.n_batch: int = params.n_batch
-        self.n_outputs: int = min(n_outputs, self.n_batch)
+        # A round within one micro-batch overwrites nothing that going back over it would need.
+        self.n_outputs: int = min(n_outputs, params.n_ubatch if window_only else self.n_batch)
         params.n_outputs_max = self.n_outputs
         self.n_threads = n_threads or default_threads()
         params.n_threads = params.n_threads_batch = self.n_threads
         self._adapt(params)
+        keeps_state = model.is_recurrent and not self.ATTENTION_ALONE
         mark = self._log.mark()
-        self.handle: Any = api.llama_init_from_model(model.handle, params)
+        self.handle: Any
+        self.handle, can_mark = _make_native(model, params, n_snapshots, keeps_state=keeps_state)
         if not self.handle:
-            raise _too_large(model, n_ctx, self._log.errors(mark))
-        self._memory = api.llama_get_memory(self.handle)
+            raise _refused(model, n_ctx, cache_type, self._log.errors(mark))
+        self.memory = ContextMemory(
+            model,
+            self.handle,
+            keeps_state=keeps_state,
+            whole_window=params.swa_full,
+            can_mark=can_mark,
+        )
+        """How tokens are taken back."""
         api.llama_set_abort_callback(self.handle, abort.callback, abort.address)
         self.n_ctx: int = api.llama_n_ctx_seq(self.handle)
-        self.can_step_back = not model.is_recurrent
-        """Whether the tail of the cache can be dropped; a recurrent state only starts over."""
         self._batch = self._make_batch()
         self._map_batch()
         self._logits_address = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(
@@ -127,12 +166,19 @@ class Context:
         self._views: dict[tuple[int, int], Logits] = {}
         self._rows_made = 0
 
-    def decode(self, tokens: Sequence[int], outputs: Outputs) -> None:
+    @property
+    def longest_draft(self) -> int:
+        """The most guesses that one call can test: their rows, and snapshots to refuse them all."""
+        rows = self.n_outputs - 1
+        return min(rows, self.memory.n_snapshots) if self.memory.kind == "snapshots" else rows
+
+    def decode(self, tokens: Sequence[int], outputs: Outputs, *, without_row: int = 0) -> None:
         """Append tokens to the cache; returns when the device is done.
 
         Args:
             tokens: 1 to `n_batch` ids.
             outputs: which of them get a row, read with `rows`.
+            without_row: so many at the start get none in any case.
 
         Raises:
             Aborted: the abort flag was set.
@@ -144,18 +190,19 @@ class Context:
         self._token[:count] = tokens
         self._position[:count] = self._counting[:count] + start
         self._wants_row[:count] = outputs is Outputs.ALL
+        self._wants_row[:without_row] = False
         if outputs is Outputs.LAST:
-            self._wants_row[count - 1] = 1
+            self._wants_row[count - 1] = True
         self._batch.n_tokens = count
         mark = self._log.mark()
         self._rows_made = 0
         code = self._api.llama_decode(self.handle, self._batch)
         if code != DECODE_OK:
             # Whole micro-batches of a long prompt may have stayed.
-            kept = self._length_in_cache() - start
+            kept = self.memory.length - start
             self.tokens += tokens[: max(0, kept)]
-            if not self.can_step_back:
-                self.rollback(0)  # half a step of a recurrent state is no state
+            if self.memory.keeps_state:
+                del self.tokens[self.memory.recover(start) :]
             elif self.listener is not None:
                 self.rollback(start)  # nobody has heard of what stayed
             if code == DECODE_ABORTED:
@@ -163,8 +210,9 @@ class Context:
             raise self._decode_error(code, count, mark)
         self._api.llama_synchronize(self.handle)
         self.tokens += tokens
+        self.memory.decoded(count)
         if outputs is not Outputs.NONE:
-            self._rows_made = count if outputs is Outputs.ALL else 1
+            self._rows_made = count - without_row if outputs is Outputs.ALL else 1
         if self.listener is not None:
             self._tell(start, tokens)
 
@@ -177,6 +225,7 @@ class Context:
         """
         for start in range(0, len(tokens), self.n_batch):
             chunk = tokens[start : start + self.n_batch]
+            self.mark()  # where an abort in the middle of this batch comes back to
             self.decode(chunk, Outputs.NONE)
             yield start + len(chunk)
 
@@ -205,6 +254,14 @@ class Context:
             self._views[address, count] = view
         return view
 
+    def mark(self) -> None:
+        """Make the way back to here short, where memory steps back by checkpoints; it is cheap."""
+        self.memory.mark(len(self.tokens))
+
+    def save(self) -> None:
+        """Keep a way back to here for later turns, where tokens cannot just be dropped."""
+        self.memory.save(len(self.tokens))
+
     def reuse(self, length: int) -> int:
         """Keep the first `length` tokens for another sequence that starts with them.
 
@@ -217,23 +274,25 @@ class Context:
         """Drop every token from position `length` on.
 
         Returns:
-            How many tokens are left: `length`, or 0 where the memory cannot step back and was
-            cleared. The rest has to be decoded anew.
+            How many tokens are left: `length`, or fewer where the memory can only come back to an
+            earlier place. The rest has to be decoded anew.
 
         Raises:
             DecodeFailed: the cache is not in the state it should be in; it was cleared.
         """
         if length >= len(self.tokens):
             return len(self.tokens)
-        if not self.can_step_back or length == 0:
-            self._api.llama_memory_clear(self._memory, not self.can_step_back)
-            length = 0
-        elif not self._api.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1):
-            raise self._broken_cache("The KV cache refused to drop its tail.")
-        del self.tokens[length:]
-        if self._length_in_cache() != length:
-            raise self._broken_cache("The KV cache did not go back as far as asked.")
-        return length
+        left = self.memory.go_back(len(self.tokens), length)
+        del self.tokens[left:]
+        if self.memory.length != left:
+            self.memory.clear()
+            self.tokens.clear()
+            raise DecodeFailed(
+                "Tried to go back in the context.",
+                "The KV cache did not go back as far as asked.",
+                "Send again; please report this.",
+            )
+        return left
 
     def close(self) -> None:
         """Free the cache and its buffers."""
@@ -270,16 +329,6 @@ class Context:
         for index in range(self.n_batch):
             self._batch.seq_id[index][0] = SEQUENCE
 
-    def _length_in_cache(self) -> int:
-        return int(self._api.llama_memory_seq_pos_max(self._memory, SEQUENCE)) + 1
-
-    def _broken_cache(self, happened: str) -> DecodeFailed:
-        self._api.llama_memory_clear(self._memory, True)
-        self.tokens.clear()
-        return DecodeFailed(
-            "Tried to go back in the context.", happened, "Send again; please report this."
-        )
-
     def _decode_error(self, code: int, count: int, mark: int) -> DecodeFailed:
         log = self._log.errors(mark)
         detail = log[-1] if log else "nothing was logged"
@@ -290,19 +339,44 @@ class Context:
         )
 
 
-def _require_room(model: Model, n_ctx: int) -> None:
-    """Refuse a cache that this machine's memory cannot hold: filling it would end the process."""
-    if model.devices or model.is_recurrent:
-        return  # then the cache is on the device, or has no such size
-    needed = model.kv_bytes(n_ctx)
-    if needed > psutil.virtual_memory().available * (1 - MEMORY_KEPT_FREE):
-        raise _too_large(model, n_ctx, [])
+def _make_native(
+    model: Model, params: Any, n_snapshots: int, *, keeps_state: bool
+) -> tuple[Any, bool]:
+    """A native context or None, and whether it has a second sequence to mark a state with."""
+    api = model.library.api
+    params.n_rs_seq = min(n_snapshots, params.n_ubatch - 2) if keeps_state else 0
+    handle = api.llama_init_from_model(model.handle, params)
+    two_sequences = keeps_state and handle and not api.llama_n_rs_seq(handle)
+    if two_sequences:
+        api.llama_free(handle)
+        params.n_seq_max, params.kv_unified = 2, True
+        params.n_outputs_max = max(params.n_outputs_max, params.n_seq_max)  # it aborts otherwise
+        handle = api.llama_init_from_model(model.handle, params)
+    return handle, two_sequences
 
 
-def _too_large(model: Model, n_ctx: int, log: list[str]) -> ContextTooLarge:
-    needed = model.kv_bytes(n_ctx) / 2**30
-    free = psutil.virtual_memory().available / 2**30
-    happened = f"Its KV cache needs about {needed:.1f} GiB; {free:.1f} GiB of memory are free."
+def _refused(
+    model: Model, n_ctx: int, cache_type: str, log: list[str]
+) -> ContextTooLarge | InvalidSetting:
+    """Why llama.cpp made no context, by its error lines."""
+    reason = next((line for line in log if REFUSED_TYPE.search(line)), None)
+    if cache_type == "f16" or reason is None:
+        return _too_large(model, n_ctx, cache_type, log)
+    return InvalidSetting(
+        f"Tried to keep the KV cache of {model.path.name} in {cache_type}.",
+        f"This model cannot have one: {reason.split(': ', 1)[-1].rstrip('.')}.",
+        "Use --cache-type f16.",
+    )
+
+
+def _too_large(model: Model, n_ctx: int, cache_type: str, log: list[str]) -> ContextTooLarge:
+    needed = model.kv_bytes(n_ctx, CACHE_TYPES[cache_type].bytes_per_32) / 2**30
+    free = [
+        f"{memory_of(model.library, device)[1] / 2**30:.1f} GiB of {device.name}"
+        for device in model.devices
+    ]
+    free = free or [f"{psutil.virtual_memory().available / 2**30:.1f} GiB of memory"]
+    happened = f"Its KV cache needs about {needed:.1f} GiB; {' and '.join(free)} are free."
     if log:
         happened += f" llama.cpp says: {log[0].rstrip('.')}."
     return ContextTooLarge(

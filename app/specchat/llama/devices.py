@@ -65,6 +65,18 @@ def memory_of(library: Library, device: ComputeDevice) -> tuple[int, int]:
     return total.value, free.value
 
 
+def devices_of(
+    library: Library, names: Sequence[str] | None, servers: Collection[str]
+) -> tuple[ComputeDevice, ...]:
+    """The devices beside the CPU that a model with this choice goes to, in llama.cpp's order.
+
+    Raises:
+        InvalidSetting: there is no such device.
+    """
+    chosen = choose_devices(library, names, servers)
+    return _by_default(find_devices(library)) if chosen is None else chosen
+
+
 def choose_devices(
     library: Library, names: Sequence[str] | None, servers: Collection[str]
 ) -> tuple[ComputeDevice, ...] | None:

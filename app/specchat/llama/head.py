@@ -33,7 +33,7 @@ class HeadContext(Context):
         ContextTooLarge: the cache does not fit into memory.
     """
 
-    LAYERS_OF_ITS_OWN = False
+    ATTENTION_ALONE = True  # that is what heads are made of
 
     def __init__(
         self,
@@ -49,7 +49,6 @@ class HeadContext(Context):
         super().__init__(
             model, n_ctx=target.n_ctx, n_outputs=n_outputs, n_threads=target.n_threads, abort=abort
         )
-        self.can_step_back = True  # heads have attention alone, whatever their target's layers are
         self.extension = extension
         self._hidden = HiddenStates(extension, self, every_token=False)
 
@@ -84,7 +83,6 @@ class HeadContext(Context):
     def _adapt(self, params: Any) -> None:
         params.ctx_type = MTP_CONTEXT
         params.ctx_other = self._target.handle
-        params.n_rs_seq = 0
 
     def _make_batch(self) -> Any:
         """Tokens and hidden states side by side; llama.cpp itself makes one or the other."""

@@ -8,6 +8,7 @@ import ctypes
 import functools
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import sys
 from collections import deque
@@ -16,6 +17,8 @@ from types import ModuleType
 from typing import Any, TextIO
 
 from specchat.errors import LibraryProblem
+
+PACKAGE, BINDINGS = "llama_cpp", "llama_cpp.llama_cpp"
 
 LEVEL_WARNING = 3
 LEVEL_ERROR = 4
@@ -116,7 +119,7 @@ def open_library() -> Library:
     # An assertion in ggml would fork a debugger otherwise.
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")
     try:
-        api = importlib.import_module("llama_cpp.llama_cpp")
+        api = _bindings()
         python_version = importlib.metadata.version("llama-cpp-python")
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
         raise LibraryProblem(
@@ -138,6 +141,24 @@ def open_library() -> Library:
         log=log,
         _keep_alive=(route,),
     )
+
+
+def _bindings() -> ModuleType:
+    """llama-cpp-python's low-level module, without what its package imports beside it.
+
+    That takes five times as long, and prints llama.cpp's log. The package is there while its module
+    looks for its neighbours, but its own code does not run; it does where that is not enough.
+    """
+    spec = importlib.util.find_spec(PACKAGE)
+    if PACKAGE not in sys.modules and spec is not None:
+        sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)
+        try:
+            return importlib.import_module(BINDINGS)
+        except (ImportError, AttributeError):
+            sys.modules.pop(BINDINGS, None)
+        finally:
+            del sys.modules[PACKAGE]  # who imports it later gets it whole
+    return importlib.import_module(BINDINGS)
 
 
 def _missing_part(error: str) -> str:

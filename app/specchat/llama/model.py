@@ -1,11 +1,18 @@
 """A GGUF file, loaded."""
 
 import ctypes
+import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from specchat.errors import ModelNotFound, NotAModel, UnsupportedModel
+from specchat.errors import (
+    InvalidSetting,
+    ModelNotFound,
+    NotAModel,
+    OutOfMemory,
+    UnsupportedModel,
+)
 from specchat.llama.devices import choose_devices, find_devices
 from specchat.llama.library import Library
 from specchat.llama.vocabulary import Vocabulary
@@ -15,6 +22,15 @@ Progress = Callable[[float], bool]
 
 GGUF_MAGIC = b"GGUF"
 
+EXPERTS = rb"\.ffn_[a-z_]*exps\."
+"""Names of the tensors that hold a mixture's experts, those of `chexps` included."""
+
+
+class _Override(ctypes.Structure):
+    """`llama_model_tensor_buft_override` (llama.h), which the bindings leave out."""
+
+    _fields_ = (("pattern", ctypes.c_char_p), ("buffer_type", ctypes.c_void_p))
+
 
 class Model:
     """The weights and the vocabulary. Close its contexts before it.
@@ -23,11 +39,13 @@ class Model:
         n_gpu_layers: layers on other devices than the CPU; -1 for all.
         devices: names of these other devices; None leaves the choice to llama.cpp.
         servers: addresses of the RPC servers whose devices may be used.
+        experts_in_ram: the experts of a mixture stay in main memory, whatever device their layers
+            are on.
         load_mtp: load the MTP heads in the file too; only where it really has them.
         is_head: the file is a trained head alone, which writes no text by itself.
 
     Raises:
-        InvalidSetting: there is no such device.
+        InvalidSetting: there is no such device, or experts cannot be held apart here.
         ModelNotFound: no readable file is there.
         NotAModel: it is no GGUF, or a damaged one.
         UnsupportedModel: llama.cpp does not know the architecture, or it writes no text.
@@ -41,6 +59,7 @@ class Model:
         n_gpu_layers: int = -1,
         devices: Sequence[str] | None = None,
         servers: Collection[str] = (),
+        experts_in_ram: bool = False,
         load_mtp: bool = False,
         is_head: bool = False,
         progress: Progress | None = None,
@@ -61,6 +80,10 @@ class Model:
         offered = find_devices(library) if chosen is None else chosen
         self.devices = tuple(device for device in offered if device.kind != "cpu")
         """The devices beside the CPU that layers and large products may go to."""
+        self.experts_in_ram = experts_in_ram
+        if experts_in_ram:
+            overrides = _experts_to_ram(library, self.path)  # needed until the load returns
+            params.tensor_buft_overrides = ctypes.cast(overrides, ctypes.c_void_p)
         if progress is not None:
             # The attribute keeps the callback alive for as long as the native side may call it.
             self._progress = api.llama_progress_callback(lambda fraction, _data: progress(fraction))
@@ -128,6 +151,16 @@ class Model:
         )
 
     @property
+    def has_experts(self) -> bool:
+        """Whether it is a mixture of experts."""
+        return int(self.metadata(f"{self.architecture}.expert_count") or 0) > 0
+
+    @property
+    def offloaded_to(self) -> tuple[str, ...]:
+        """Names of the devices beside the CPU that have layers of it."""
+        return tuple(device.name for device in self.devices) if self.n_gpu_layers else ()
+
+    @property
     def chat_template(self) -> str | None:
         """The Jinja template in the file."""
         template = self.library.api.llama_model_chat_template(self.handle, None)
@@ -141,8 +174,12 @@ class Model:
         )
         return buffer.value.decode(errors="replace") if size >= 0 else None
 
-    def kv_bytes(self, n_ctx: int) -> int:
-        """Bytes of an F16 KV cache of this length; layers of full attention everywhere."""
+    def kv_bytes(self, n_ctx: int, bytes_per_32: int = 64) -> int:
+        """Bytes of a KV cache of this length; layers of full attention everywhere.
+
+        Args:
+            bytes_per_32: that 32 numbers take; 64 in F16.
+        """
         api, arch = self.library.api, self.architecture
         layers = int(api.llama_model_n_layer(self.handle))
         heads = int(api.llama_model_n_head_kv(self.handle))
@@ -151,7 +188,7 @@ class Model:
         )
         key = int(self.metadata(f"{arch}.attention.key_length") or width)
         value = int(self.metadata(f"{arch}.attention.value_length") or width)
-        return n_ctx * layers * heads * (key + value) * 2
+        return n_ctx * layers * heads * (key + value) * bytes_per_32 // 32
 
     def close(self) -> None:
         """Free the weights."""
@@ -172,6 +209,23 @@ class Model:
                 f"Its architecture, {self.architecture}, does not write text token by token.",
                 "Choose a chat model; this may be an embedding model or a part of another one.",
             )
+
+
+def _experts_to_ram(library: Library, path: Path) -> ctypes.Array[_Override]:
+    """A list of one rule, with the empty one that ends it.
+
+    Raises:
+        InvalidSetting: main memory cannot be named to llama.cpp.
+    """
+    try:
+        main_memory = library.function("ggml_backend_cpu_buffer_type", ctypes.c_void_p)()
+    except AttributeError:  # Windows
+        raise InvalidSetting(
+            f"Tried to keep the experts of {path.name} in main memory.",
+            "llama.cpp cannot be told so on this system.",
+            "Leave out --experts-in-ram, and put fewer layers on the GPU with --gpu-layers.",
+        ) from None
+    return (_Override * 2)(_Override(EXPERTS, main_memory), _Override())
 
 
 def _check_file(path: Path) -> None:
@@ -201,10 +255,17 @@ def _check_file(path: Path) -> None:
         raise NotAModel(tried, happened, "Download a model in GGUF format and name that file.")
 
 
-def _load_error(path: Path, log: list[str]) -> NotAModel | UnsupportedModel:
+def _load_error(path: Path, log: list[str]) -> NotAModel | OutOfMemory | UnsupportedModel:
     """The reason in llama.cpp's error lines, in a person's words."""
     tried = f"Tried to load '{path}'."
     text = "\n".join(log)
+    refused = re.search(r"unable to allocate (\S+) buffer", text)
+    if refused:
+        return OutOfMemory(
+            tried,
+            f"{refused[1]} has no room for its part of the weights.",
+            "Put fewer layers there with --gpu-layers, or end other programs that use it.",
+        )
     if "unknown model architecture" in text:
         name = text.split("unknown model architecture:")[1].split("'")[1]
         return UnsupportedModel(

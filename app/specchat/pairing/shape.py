@@ -81,6 +81,9 @@ STEPS_BACK = frozenset(
     )
 )
 """Whose states llama.cpp can keep snapshots of (`llm_arch_supports_rs_rollback`)."""
+MOST_SNAPSHOTS = 8
+"""The most that are asked for, and so the longest draft of such a target: each takes as much memory
+as the state, 50 MiB in Qwen3.5 9B, and a token this far into a draft is rarely kept."""
 
 
 class LayerShape(msgspec.Struct, frozen=True, kw_only=True):

@@ -76,6 +76,8 @@ class Outcome(msgspec.Struct, frozen=True):
     round_ms: float
     verify_ms: float
     n_past: int
+    replayed: int = 0
+    """Tokens that the target decoded again in this round's call."""
 
 
 class LengthController(Protocol):
@@ -106,8 +108,12 @@ class LengthController(Protocol):
         """
         ...
 
-    def begin(self, limit: int) -> bool:
-        """A round with at most `limit` drafted tokens; False: draft nothing, whoever could."""
+    def begin(self, limit: int, pending: int = 0) -> bool:
+        """A round with at most `limit` drafted tokens; False: draft nothing, whoever could.
+
+        Args:
+            pending: tokens that the target decodes again in this round, whatever is drafted.
+        """
         ...
 
     def gain(self, source: Source, confidence: float | None, pending: int) -> float:
@@ -158,7 +164,7 @@ class FixedLength:
         """Costs are not measured."""
         return None
 
-    def begin(self, limit: int) -> bool:
+    def begin(self, limit: int, pending: int = 0) -> bool:
         """Drafts whenever there is room."""
         self._limit, self._drafted = min(limit, self.length), 0
         return self._limit > 0
@@ -195,7 +201,7 @@ class Baseline:
 
     def add(self, outcome: Outcome) -> None:
         """Learn from a round, plain or not."""
-        if outcome.drafted == 0:
+        if outcome.drafted == 0 and outcome.replayed == 0:
             self._rounds.append((outcome.round_ms, outcome.n_past))
             self._measured_at = monotonic()
             self.since = 0
@@ -222,14 +228,19 @@ class AdaptiveLength:
     tokens are all kept, a draft of j is worth `s_1 + ... + s_j - R * (j * t_d + t_v(j + 1))`. It
     looks ahead over every reachable j, because costs are not monotone; j = 0 is plain decoding.
 
+    A target that `replays` goes back to before the round when a token is refused, and decodes what
+    was kept once more, with the next round. That is part of what a draft is expected to cost.
+
     Args:
         longest: most tokens that a round may draft.
         verify: costs of the target's decode calls; it must hold the cost of at least one size.
+        replays: whether kept tokens are decoded again after a refusal.
     """
 
-    def __init__(self, longest: int, verify: CostTable) -> None:
+    def __init__(self, longest: int, verify: CostTable, *, replays: bool = False) -> None:
         self.longest = longest
         self.verify = verify
+        self.replays = replays
         self.drafting: dict[Source, CostTable] = {
             "model": CostTable(verify),
             "ngram": CostTable(verify),
@@ -241,10 +252,10 @@ class AdaptiveLength:
         self.baseline = Baseline()
         self.reason = Reason("plain")
         self._tokens = self._milliseconds = 0.0
-        self._limit = 0
+        self._limit = self._pending = 0
         self._source: Source = "model"
         self._confidences: list[float] = []
-        self._kept = 1.0
+        self._kept, self._won = 1.0, 0.0
         self._gap, self._since_draft = FIRST_GAP, 0
         self._since_draft_ms = 0.0
         self._spell_tokens, self._spell_ms = 0, 0.0
@@ -284,15 +295,17 @@ class AdaptiveLength:
             for length in range(1, self.longest + 1):
                 kept *= percent / 100
                 won += kept
-                if won * plain > length * step + self.verify.cost(length + 1) - plain:
+                spent = length * step + self.verify.cost(length + 1) - plain
+                if won * plain > spent + self._replay_cost(length, won, kept, pending=0):
                     return percent / 100
         return float("inf")
 
-    def begin(self, limit: int) -> bool:
+    def begin(self, limit: int, pending: int = 0) -> bool:
         """Plain when there is no room, or when the plain rate has to be measured anew."""
         self._limit = min(limit, self.longest)
+        self._pending = pending
         self._confidences = []
-        self._kept = 1.0
+        self._kept, self._won = 1.0, 0.0
         self._probing = False
         self._spent_ms = 0.0
         if self._plain_left == 0 and self.baseline.since >= BASELINE_EVERY:
@@ -336,13 +349,14 @@ class AdaptiveLength:
         self._kept *= calibration.acceptance(confidence)
         drafted = len(self._confidences)
         step = self._step_cost(self._source)
-        best, here = 0.0, self.verify.cost(drafted + 1)
-        kept, won = self._kept, 0.0
+        self._won += self._kept
+        kept, won = self._kept, self._won
+        best, here = 0.0, self._round_cost(drafted, won, kept)
         for length in range(drafted + 1, self._limit + 1):
             kept *= calibration.mean
             won += kept
-            spent = (length - drafted) * step + self.verify.cost(length + 1) - here
-            best = max(best, won - self.rate * spent)
+            spent = (length - drafted) * step + self._round_cost(length, won, kept) - here
+            best = max(best, won - self._won - self.rate * spent)
         return best > 0
 
     def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
@@ -352,15 +366,18 @@ class AdaptiveLength:
 
     def finish(self, outcome: Outcome) -> None:
         """Learn costs, acceptance, the rate, and when to probe next."""
-        self.verify.add(outcome.drafted + 1, outcome.verify_ms)
+        n_tokens = outcome.replayed + 1 + outcome.drafted
+        self.verify.add(n_tokens, outcome.verify_ms)
         self.baseline.add(outcome)
-        usual_ms = self._spent_ms + self.verify.cost(outcome.drafted + 1)
+        usual_ms = self._spent_ms + self.verify.cost(n_tokens)
         self._tokens = self._tokens * RATE_DECAY + outcome.emitted
         self._milliseconds = self._milliseconds * RATE_DECAY + usual_ms
         tested = min(outcome.accepted + 1, outcome.drafted)
         for index, confidence in enumerate(self._confidences[:tested]):
             self.calibration[self._source].learn(confidence, index < outcome.accepted)
         if outcome.drafted == 0:
+            if outcome.replayed:  # the spell's doing
+                self._spell_ms += usual_ms - self.verify.cost(1)
             self._judge_spell()
             self._since_draft += 1
             self._since_draft_ms += usual_ms
@@ -388,12 +405,12 @@ class AdaptiveLength:
         kept = self._chance(source, confidence)
         step = self._step_cost(source)
         first = self._step_cost(source, pending)
-        plain = self.verify.cost(1)
+        plain = self._round_cost(0, 0.0, 1.0)
         best_length, best, won, cost = 1, float("-inf"), 0.0, first - step
         for length in range(1, self._limit + 1):
             won += kept
             cost += step
-            gain = won - self.rate * (cost + self.verify.cost(length + 1) - plain)
+            gain = won - self.rate * (cost + self._round_cost(length, won, kept) - plain)
             if gain > best:
                 best_length, best = length, gain
             kept *= calibration.mean if confidence is None else self._chance(source, confidence)
@@ -408,8 +425,27 @@ class AdaptiveLength:
             kept *= chance
             won += kept
         cost = self._step_cost(source, pending) + (length - 1) * self._step_cost(source)
-        cost += self.verify.cost(length + 1) - self.verify.cost(1)
+        cost += self._round_cost(length, won, kept) - self._round_cost(0, 0.0, 1.0)
         return cost, won / self.rate
+
+    def _round_cost(self, length: int, won: float, kept: float) -> float:
+        """Milliseconds of the target for a draft of this length, and for what comes of it.
+
+        Args:
+            won: the number of its tokens that are expected to be kept.
+            kept: the chance that all of them are.
+        """
+        call = self.verify.cost(self._pending + 1 + length)
+        return call + self._replay_cost(length, won, kept, self._pending)
+
+    def _replay_cost(self, length: int, won: float, kept: float, pending: int) -> float:
+        """What the next call takes longer where a token is refused, by the chance of that."""
+        refused = 1.0 - kept
+        if not self.replays or refused <= 0.0:
+            return 0.0
+        kept_before = (won - length * kept) / refused
+        again = pending + 1 + round(kept_before)
+        return refused * max(0.0, self.verify.cost(1 + again) - self.verify.cost(1))
 
     def _chance(self, source: Source, confidence: float | None) -> float:
         calibration = self.calibration[source]

@@ -10,10 +10,14 @@ from specchat.llama.context import Context, Outputs
 from specchat.speculation.controller import LengthController, Outcome, Source
 from specchat.speculation.drafters.base import Draft, Drafter
 from specchat.speculation.draws import CoupledDraws, Draws, RandomDraws
+from specchat.speculation.reading import read_prompt
 from specchat.speculation.sampling import Logits, Sampler, log_probabilities
-from specchat.speculation.sequence import shared_prefix
 from specchat.speculation.settings import Rule
 from specchat.speculation.verify import Verdict, verify_block, verify_picks, verify_token
+
+MOST_PENDING = 8
+"""With more tokens to decode again, a round drafts nothing, so that all of them are kept: refused
+drafts in a row would make the calls longer and longer."""
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -31,6 +35,10 @@ class Round(msgspec.Struct, frozen=True):
     """Whether the last token ends the generation."""
     log_probabilities: list[float] | None = None
     """Of each token, by the target itself; None unless asked for."""
+    replayed: int = 0
+    """Tokens that the target decoded again, because its memory went back further than asked."""
+    step_back_s: float = 0.0
+    """Marking the target's memory and going back, without decoding again."""
 
 
 class Decoder:
@@ -38,11 +46,12 @@ class Decoder:
 
     Between rounds the target's cache holds every token but the last, the drafter has seen nothing
     that was refused, and both stay so however the rounds end: by an end token, by closing the
-    generator, by an abort or by an error.
+    generator, by an abort or by an error. A memory that goes back by checkpoints may hold fewer;
+    what it lacks is decoded with the next round.
 
     Args:
         target: at least `1 + longest draft` rows of logits.
-        drafter: None decodes plainly. A target that cannot step back always does.
+        drafter: None decodes plainly.
         sampler: the person's settings.
         rule: how drafted tokens are verified.
         controller: how far to draft.
@@ -62,7 +71,7 @@ class Decoder:
         with_log_probabilities: bool = False,
     ) -> None:
         self.target = target
-        self.drafter = drafter if target.can_step_back else None
+        self.drafter = drafter
         self.ids: list[int] = []
         """The prompt and what was emitted."""
         self._sampler = sampler
@@ -72,6 +81,7 @@ class Decoder:
         self._draws: Draws = CoupledDraws(seed) if rule == "coupled" else RandomDraws(self._random)
         self._with_log_probabilities = with_log_probabilities
         self._end_tokens = target.model.vocabulary.end_tokens
+        self._step_back_s = 0.0
 
     def prefill(self, prompt: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Bring the target to a new prompt of at least one token, reusing what the cache shares.
@@ -83,11 +93,7 @@ class Decoder:
             Aborted: the abort flag was set; what was decoded stays for the next time.
         """
         self.ids = list(prompt)
-        wanted = self.ids[:-1]
-        reused = self.target.reuse(shared_prefix(self.target.tokens, wanted))
-        yield reused, reused
-        for done in self.target.prefill(wanted[reused:]):
-            yield reused, reused + done
+        return read_prompt(self.target, self.ids[:-1])
 
     def rounds(self, max_tokens: int | None = None) -> Generator[Round, None, None]:
         """Rounds until an end token, `max_tokens` or a full context.
@@ -103,9 +109,10 @@ class Decoder:
         emitted = 0
         clock = perf_counter()
         while (limit := self._draft_limit(emitted, max_tokens)) >= 0:
+            pending = len(self.ids) - 1 - len(self.target.tokens)
             try:
-                draft, draft_s = self._draft(limit)
-                logits, raw, verify_s = self._decode(draft)
+                draft, draft_s = self._draft(limit, pending)
+                logits, raw, verify_s = self._decode(draft, pending)
                 verdict = self._verify(draft, logits)
                 tokens = self._keep(draft, verdict)
             finally:
@@ -116,13 +123,29 @@ class Decoder:
             drafted, accepted = len(draft.tokens), verdict.accepted
             self._controller.finish(
                 Outcome(
-                    drafted, accepted, len(tokens), round_s * 1e3, verify_s * 1e3, len(self.ids)
+                    drafted,
+                    accepted,
+                    len(tokens),
+                    round_s * 1e3,
+                    verify_s * 1e3,
+                    len(self.ids),
+                    replayed=pending,
                 )
             )
             ended = tokens[-1] in self._end_tokens
             logs = None if raw is None else log_probabilities(raw, tokens)
             yield Round(
-                tokens, drafted, accepted, draft.source, round_s, draft_s, verify_s, ended, logs
+                tokens,
+                drafted,
+                accepted,
+                draft.source,
+                round_s,
+                draft_s,
+                verify_s,
+                ended,
+                logs,
+                pending,
+                self._step_back_s,
             )
             if ended:
                 return
@@ -132,10 +155,12 @@ class Decoder:
         limit = self.target.n_ctx - len(self.ids)
         if max_tokens is not None:
             limit = min(limit, max_tokens - emitted - 1)
-        return min(limit, self.target.n_outputs - 1)
+        return min(limit, self.target.longest_draft)
 
-    def _draft(self, limit: int) -> tuple[Draft, float]:
-        if self.drafter is None or not self._controller.begin(limit):
+    def _draft(self, limit: int, pending: int) -> tuple[Draft, float]:
+        if pending > MOST_PENDING:
+            limit = 0
+        if self.drafter is None or not self._controller.begin(limit, pending):
             return Draft(), 0.0
         started = perf_counter()
         draft = self.drafter.draft(self.ids, limit, self._controller)
@@ -145,11 +170,16 @@ class Decoder:
                 break
         return draft, perf_counter() - started
 
-    def _decode(self, draft: Draft) -> tuple[Logits, Logits | None, float]:
+    def _decode(self, draft: Draft, pending: int) -> tuple[Logits, Logits | None, float]:
         """The target's rows, a copy of them if it is needed, and the seconds of the decode."""
         started = perf_counter()
-        self.target.decode([self.ids[-1], *draft.tokens], Outputs.ALL)
-        verify_s = perf_counter() - started
+        if draft.tokens:
+            self.target.mark()
+        marked = perf_counter()
+        feed = [*self.ids[len(self.target.tokens) :], *draft.tokens]
+        self.target.decode(feed, Outputs.ALL, without_row=pending)
+        verify_s = perf_counter() - marked
+        self._step_back_s = marked - started
         logits = self.target.rows(1 + len(draft.tokens))
         return logits, logits.copy() if self._with_log_probabilities else None, verify_s
 
@@ -174,6 +204,8 @@ class Decoder:
         return tokens
 
     def _roll_back(self, length: int) -> None:
+        started = perf_counter()
         self.target.rollback(length)
+        self._step_back_s += perf_counter() - started
         if self.drafter is not None:
             self.drafter.rollback(length)

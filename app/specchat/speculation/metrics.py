@@ -43,6 +43,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """The part of `decode_s` in which a drafter worked."""
     verify_s: float = 0.0
     """The part of `decode_s` in which the target decoded."""
+    step_back_s: float = 0.0
+    """The part of `decode_s` in which the target's memory was marked and went back."""
+    replayed: int = 0
+    """Tokens that the target decoded once more, because its memory went back further than asked;
+    their time is part of `verify_s`."""
     plain_tokens_per_second: float | None = None
     """tok/s without drafting, measured in this conversation at a like depth of context."""
     plain_age_s: float | None = None
@@ -110,7 +115,8 @@ class Meter:
         self._histogram = [0] * (max_draft_length + 1)
         self._tested_at = [0] * max_draft_length
         self._drafted = self._tested = self._accepted = self._accepted_ngram = 0
-        self._decode_s = self._draft_s = self._verify_s = 0.0
+        self._decode_s = self._draft_s = self._verify_s = self._step_back_s = 0.0
+        self._replayed = 0
 
     def add_round(
         self,
@@ -122,8 +128,10 @@ class Meter:
         draft_s: float,
         verify_s: float,
         by_ngram: bool = False,
+        step_back_s: float = 0.0,
+        replayed: int = 0,
     ) -> None:
-        """Count one verification round; times in seconds, both parts within `round_s`."""
+        """Count one verification round; times in seconds, all parts within `round_s`."""
         tested = accepted + (accepted < drafted)
         self.rounds += 1
         self.emitted += emitted
@@ -137,6 +145,8 @@ class Meter:
         self._decode_s += round_s
         self._draft_s += draft_s
         self._verify_s += verify_s
+        self._step_back_s += step_back_s
+        self._replayed += replayed
 
     def figures(self) -> Figures:
         """The totals so far."""
@@ -155,6 +165,8 @@ class Meter:
             decode_s=self._decode_s,
             draft_s=self._draft_s,
             verify_s=self._verify_s,
+            step_back_s=self._step_back_s,
+            replayed=self._replayed,
             plain_tokens_per_second=self.plain_tokens_per_second,
             plain_age_s=self.plain_age_s,
         )

@@ -9,24 +9,34 @@ from specchat.speculation.distribution import Distribution
 from specchat.speculation.drafters.base import Draft
 from specchat.speculation.drafters.guessing import Guesser
 from specchat.speculation.draws import Draws
+from specchat.speculation.reading import read_prompt
 from specchat.speculation.sampling import Sampler
-from specchat.speculation.sequence import shared_prefix
+
+STAND_IN = 0
+"""The id that is read in place of one that the draft's vocabulary lacks."""
 
 
 class ModelDrafter:
     """Drafts with a model that keeps its own KV cache.
 
+    The target may have a few tokens more than the draft, mostly ones without a meaning. Where one
+    comes, the draft reads another token in its place, and guesses on.
+
     What it drafted stays in its cache as far as the target keeps it, so drafted tokens are not
-    decoded twice (llama.cpp drops and decodes them again: common/speculative.cpp).
+    decoded twice (llama.cpp drops and decodes them again: common/speculative.cpp). A model that
+    keeps a state goes back to where it began to guess, and reads what was kept together with the
+    next token.
 
     Args:
-        context: the draft model's own; it must be able to step back.
+        context: the draft model's own.
         n_vocab: the target's vocabulary size; ids beyond it are never drafted.
     """
 
     def __init__(self, context: Context, n_vocab: int) -> None:
         self._context = context
         self._guesser = Guesser(n_vocab)
+        self._n_vocab = n_vocab
+        self._n_known = context.model.vocabulary.n_tokens
         self._end_tokens = context.model.vocabulary.end_tokens
 
     def begin(
@@ -42,11 +52,11 @@ class ModelDrafter:
             Aborted: the abort flag was set.
         """
         self._guesser.use(sampler, draws)
-        prompt = ids[:-1]
-        kept = self._context.rollback(shared_prefix(self._context.tokens, prompt))
+        reading = read_prompt(self._context, self._readable(ids[:-1]))
+        next(reading)  # forgets what the prompt does not share
         if not controller.could_pay("model"):
             return
-        for _ in self._context.prefill(prompt[kept:]):
+        for _ in reading:
             pass
 
     def pending(self, ids: Sequence[int]) -> int:
@@ -73,6 +83,8 @@ class ModelDrafter:
             goes_on = controller.go_on(confidence)
             if not goes_on or len(tokens) >= limit or token in self._end_tokens:
                 return Draft(tokens, rows or None, source="model")
+            if len(tokens) == 1:
+                self._context.mark()  # all before here will be kept
             feed = [token]
 
     def rollback(self, length: int) -> None:
@@ -83,9 +95,15 @@ class ModelDrafter:
         """Free the draft's cache."""
         self._context.close()
 
+    def _readable(self, ids: Sequence[int]) -> Sequence[int]:
+        """The same for the draft: what is really in its cache, and can be compared with it."""
+        if self._n_known >= self._n_vocab:
+            return ids
+        return [token if token < self._n_known else STAND_IN for token in ids]
+
     def _catch_up(self, ids: Sequence[int]) -> Sequence[int]:
         """Read what was missed but for the last batch, which is left to be decoded."""
-        feed = ids[len(self._context.tokens) :]
+        feed = self._readable(ids[len(self._context.tokens) :])
         overdue = len(feed) - self._context.n_batch
         if overdue > 0:
             for _ in self._context.prefill(feed[:overdue]):

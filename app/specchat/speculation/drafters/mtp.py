@@ -119,7 +119,7 @@ class MtpDrafter:
         if self._kept.room() < len(tokens) + 1:
             self._read(self._target.tokens[:start])
             self._kept.forget_before(start)
-        if start == 0:
+        if start == 0 or not self._kept.first <= start < self._kept.end:
             self._kept.put(0, np.zeros((1, self._hidden.width), np.float32))
         self._kept.put(start + 1, self._hidden.rows(len(tokens)))
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from gguf import GGUFWriter, TokenType
+from gguf import GGUFWriter
 
 from specchat.llama.library import Library
-from support.gguf_models import BOS, EOS, FIRST_BYTE, N_VOCAB, byte_ids
+from support.gguf_models import N_VOCAB, add_byte_vocabulary, byte_ids, finish
 from support.tiny_models import Recipe, Value, add_metadata, tensor_shapes
 
 LETTERS = "abcdefghijklmnop"
@@ -27,7 +27,7 @@ LIKELY, DECIDING = 0.05, 0.15
 """How much the last token and the rest of the stream count for the next one."""
 
 
-def write_random(
+def write_orderly(
     library: Library,
     path: Path,
     recipe: Recipe,
@@ -50,7 +50,7 @@ def write_random(
     writer.add_name(path.stem)
     for key, value in recipe.metadata.items():
         add_metadata(writer, f"{recipe.architecture}.{key}", value)
-    _add_vocabulary(writer, recipe.architecture)
+    add_byte_vocabulary(writer)
     shapes = tensor_shapes(library, recipe)
     for name, shape in shapes.items():
         if any(part in name for part in drop) or name in (extra or {}):
@@ -62,11 +62,7 @@ def write_random(
         writer.add_tensor(name, np.ascontiguousarray(weights, np.float32))
     for name, tensor in (extra or {}).items():
         writer.add_tensor(name, tensor)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    return finish(writer, path)
 
 
 def recipe(architecture: str, **metadata: Value) -> Recipe:
@@ -115,18 +111,3 @@ def _output(shape: tuple[int, ...], seed: int) -> Weights:
     for _ in range(2):
         output[random.permutation(letters)] += LIKELY * embeddings[letters]
     return output
-
-
-def _add_vocabulary(writer: GGUFWriter, architecture: str) -> None:
-    writer.add_vocab_size(N_VOCAB)
-    writer.add_tokenizer_model("llama")
-    names = [b"<unk>", b"<s>", b"</s>", *(f"<0x{byte:02X}>".encode() for byte in range(256))]
-    writer.add_token_list(names)
-    writer.add_token_scores([0.0] * N_VOCAB)
-    kinds = [TokenType.UNKNOWN, TokenType.CONTROL, TokenType.CONTROL]
-    writer.add_token_types([*kinds, *[TokenType.BYTE] * (N_VOCAB - FIRST_BYTE)])
-    writer.add_bos_token_id(BOS)
-    writer.add_eos_token_id(EOS)
-    writer.add_unk_token_id(0)
-    writer.add_add_bos_token(False)
-    writer.add_add_space_prefix(False)
