@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +86,33 @@ def write_mtp(library: Library, path: Path, kind: str, *, seed: int = 1) -> Path
     """A target with MTP heads that are often right."""
     edits = {"eh_proj.weight": passes_token_on}
     return write_orderly(library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=OF_ITS_OWN)
+
+
+def write_sidecar(library: Library, path: Path, kind: str, *, seed: int = 1) -> Path:
+    """The heads of the same target alone, as publishers split them off."""
+    n_heads = MTP_RECIPES[kind].metadata["nextn_predict_layers"]
+    n_blocks = MTP_RECIPES[kind].metadata["block_count"]
+    assert isinstance(n_heads, int)
+    assert isinstance(n_blocks, int)
+    trunk = [f"blk.{index}." for index in range(n_blocks - n_heads)]
+    edits = {"eh_proj.weight": passes_token_on}
+    return write_orderly(
+        library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=[*OF_ITS_OWN, *trunk]
+    )
+
+
+def write_without_heads(library: Library, path: Path, kind: str, *, promised: bool = False) -> Path:
+    """The target without its heads; its header may go on to promise them."""
+    whole = MTP_RECIPES[kind]
+    n_blocks, n_heads = whole.metadata["block_count"], whole.metadata["nextn_predict_layers"]
+    assert isinstance(n_heads, int)
+    assert isinstance(n_blocks, int)
+    heads = [f"blk.{index}." for index in range(n_blocks - n_heads, n_blocks)]
+    if not promised:
+        metadata = {**whole.metadata, "block_count": n_blocks - n_heads}
+        del metadata["nextn_predict_layers"]
+        whole = replace(whole, metadata=metadata)
+    return write_orderly(library, path, whole, drop=heads)
 
 
 @dataclass

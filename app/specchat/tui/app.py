@@ -246,6 +246,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._top_line.show_loaded(event)
         choice = self._speculation.drafter
         drafter: DrafterName = event.drafter if choice == "auto" else choice
+        if choice == "model" and event.drafter == "ngram+mtp":
+            drafter = "mtp"
         self._live.drafter = drafter if self._speculation.draft_length else "none"
         self._loading.display = False
         for card in self._chat.query(Card):

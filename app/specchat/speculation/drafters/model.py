@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from specchat.llama.context import Context, Outputs
-from specchat.speculation.controller import LengthController
+from specchat.speculation.controller import LengthController, Reach
 from specchat.speculation.distribution import Distribution
 from specchat.speculation.drafters.base import Draft
 from specchat.speculation.drafters.guessing import Guesser
@@ -38,6 +38,11 @@ class ModelDrafter:
         self._n_vocab = n_vocab
         self._n_known = context.model.vocabulary.n_tokens
         self._end_tokens = context.model.vocabulary.end_tokens
+
+    @property
+    def reach(self) -> Reach:
+        """As long as it pays, one token at a time."""
+        return Reach()
 
     def begin(
         self,

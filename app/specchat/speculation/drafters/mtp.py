@@ -13,7 +13,7 @@ import numpy as np
 from specchat.llama.context import Context, Logits, Outputs
 from specchat.llama.head import HeadContext
 from specchat.llama.hidden import HiddenStates, KeptStates, States
-from specchat.speculation.controller import LengthController
+from specchat.speculation.controller import LengthController, Reach
 from specchat.speculation.distribution import Distribution
 from specchat.speculation.drafters.base import Draft
 from specchat.speculation.drafters.guessing import Guesser
@@ -47,9 +47,9 @@ class MtpDrafter:
         target.listener = self
 
     @property
-    def longest(self) -> int | None:
-        """Most tokens of a draft; None where there is no such limit."""
-        return None
+    def reach(self) -> Reach:
+        """As long as it pays, one token at a time."""
+        return Reach()
 
     def begin(
         self,
@@ -75,7 +75,7 @@ class MtpDrafter:
         pending = self.pending(ids)
         if not controller.start("model", None, pending):
             return Draft()
-        limit = limit if self.longest is None else min(limit, self.longest)
+        limit = min(limit, self.reach.longest or limit)
         last = len(ids) - 1
         self._head.rollback(last)
         tokens: list[int] = []
@@ -161,9 +161,9 @@ class ChainedMtpDrafter(MtpDrafter):
         self._chain: list[States] = []
 
     @property
-    def longest(self) -> int:
+    def reach(self) -> Reach:
         """As many tokens as there are heads."""
-        return self._n_heads
+        return Reach(longest=self._n_heads)
 
     def _read(self, ids: Sequence[int]) -> None:
         for start in range(len(self._head.tokens), len(ids), self._head.n_batch):
