@@ -31,7 +31,8 @@ def test_heads_in_the_targets_file_draft_beside_ngrams(
     loaded = speaker.session.loaded()
     assert (loaded.drafter, loaded.draft) == ("ngram+mtp", None)
     plain = speaker.answer(QUESTION, sampling=SAMPLING, speculation=PLAIN, max_tokens=TOKENS)
-    for choice, name in (("auto", "ngram+mtp"), ("model", "mtp")):
+    choices: tuple[tuple[DrafterChoice, str], ...] = (("auto", "ngram+mtp"), ("model", "mtp"))
+    for choice, name in choices:
         drafted = speaker.answer(
             QUESTION, sampling=SAMPLING, speculation=drafting(choice), max_tokens=TOKENS
         )

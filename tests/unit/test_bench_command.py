@@ -31,6 +31,9 @@ MODEL: dict[str, Any] = {
     "threads": None,
     "gpu_layers": -1,
     "rpc": (),
+    "cache_type": None,
+    "draft_cache_type": "f16",
+    "experts_in_ram": False,
 }
 FAILED = Failed(kind="x", title="No", message="It did not.", help="Try so.", log=("why",))
 

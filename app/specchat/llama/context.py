@@ -152,7 +152,7 @@ class Context:
             model,
             self.handle,
             keeps_state=keeps_state,
-            whole_window=params.swa_full,
+            whole_window=not window_only,
             can_mark=can_mark,
         )
         """How tokens are taken back."""

@@ -80,6 +80,7 @@ class MtpDrafter:
         self._head.rollback(last)
         tokens: list[int] = []
         rows: list[Distribution] = []
+        decode_s = 0.0
         try:
             while True:
                 started = perf_counter()
@@ -87,13 +88,15 @@ class MtpDrafter:
                     self._read(ids[:last])
                     self._kept.forget_before(last)
                 logits = self._next(ids, tokens)
-                controller.spent("model", pending, (perf_counter() - started) * 1e3)
+                took_s = perf_counter() - started
+                decode_s += took_s
+                controller.spent("model", pending, took_s * 1e3)
                 token, confidence = self._guesser.guess(logits, ids, tokens, rows)
                 tokens.append(token)
                 pending = 1
                 goes_on = controller.go_on(confidence)
                 if not goes_on or len(tokens) >= limit or token in self._end_tokens:
-                    return Draft(tokens, rows or None, source="model")
+                    return Draft(tokens, rows or None, "model", decode_s)
         finally:
             self._forget_guesses(last)
 
