@@ -9,7 +9,13 @@ from specchat.errors import UnsupportedModel
 from specchat.llama.library import Library
 from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
 from support.gguf_models import random_table, write_bigram
-from support.heads import write_mtp, write_sidecar, write_without_heads
+from support.heads import (
+    write_assistant,
+    write_gemma,
+    write_mtp,
+    write_sidecar,
+    write_without_heads,
+)
 from support.speaking import Speaker
 
 PLAN = Plan(n_ctx=2048, n_threads=1, max_draft_length=8, measure_costs=False)
@@ -61,6 +67,27 @@ def test_heads_in_a_file_of_their_own_draft_like_built_in_ones(
         assert finished.drafter == "mtp"
         speaker.session.close()
     assert answers[0] == answers[1]
+
+
+def test_heads_that_attend_to_their_targets_cells_draft_from_their_file(
+    library: Library, tmp_path: Path
+) -> None:
+    target = write_gemma(library, tmp_path / "target.gguf")
+    heads = write_assistant(library, tmp_path / "heads.gguf")
+    plan = Plan(n_ctx=2048, n_threads=1, max_draft_length=8, draft_required=True)
+    speaker = Speaker(library, target, heads, plan)
+    loaded = speaker.session.loaded()
+    assert loaded.drafter == "ngram+mtp"
+    assert loaded.draft is not None
+    assert loaded.draft.architecture == "gemma4-assistant"
+    plain = speaker.answer(QUESTION, sampling=SAMPLING, speculation=PLAIN, max_tokens=TOKENS)
+    for length in (1, 4):
+        drafted = speaker.answer(
+            QUESTION, sampling=SAMPLING, speculation=drafting("model", length), max_tokens=TOKENS
+        )
+        assert drafted.tokens == plain.tokens
+        assert drafted.figures.accepted > 20
+    speaker.session.close()
 
 
 def test_the_adaptive_length_asks_chained_heads_for_no_more_than_they_can_guess(

@@ -32,6 +32,8 @@ from support.heads import (
     fresh_draft,
     make_target,
     mtp_rig,
+    write_assistant,
+    write_gemma,
     write_mtp,
 )
 from support.orderly_models import recipe, write_orderly
@@ -41,22 +43,42 @@ PROMPT = byte_ids("abcdefgh")
 OTHER = byte_ids("abcdponm")
 TOKENS = 300
 SEEDED = msgspec.structs.replace(PLAIN_SOFTMAX, temperature=0.8, top_k=5, seed=7)
-KINDS = list(MTP_RECIPES)
+SHARED = "shared cells"
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def model(
-    request: pytest.FixtureRequest, library: Library, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Model]:
+@pytest.fixture(scope="module", params=[*MTP_RECIPES, SHARED])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def model(kind: str, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
     path = tmp_path_factory.mktemp("mtp") / "target.gguf"
-    model = Model(library, write_mtp(library, path, request.param), load_mtp=True)
+    if kind == SHARED:
+        model = Model(library, write_gemma(library, path))
+    else:
+        model = Model(library, write_mtp(library, path, kind), load_mtp=True)
     yield model
     model.close()
 
 
 @pytest.fixture(scope="module")
-def rig(model: Model) -> Iterator[Rig]:
-    with mtp_rig(model) as rig:
+def heads(
+    kind: str, library: Library, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Model | None]:
+    """Where they are in a file of their own."""
+    if kind != SHARED:
+        yield None
+        return
+    path = tmp_path_factory.mktemp("mtp") / "heads.gguf"
+    heads = Model(library, write_assistant(library, path), is_head=True)
+    yield heads
+    heads.close()
+
+
+@pytest.fixture(scope="module")
+def rig(model: Model, heads: Model | None) -> Iterator[Rig]:
+    with mtp_rig(model, heads) as rig:
         yield rig
 
 
@@ -177,15 +199,15 @@ def rows_of(
 
 
 def test_its_state_is_that_of_heads_that_read_the_whole_text_at_once(
-    rig: Rig, model: Model
+    rig: Rig, model: Model, heads: Model | None
 ) -> None:
     rounds = speak(rig.target, rig.drafter, PROMPT, tokens=200, draft_length=4)
     ids = [*PROMPT, *said(rounds)]
-    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, None, ids, 4))
+    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, heads, ids, 4))
 
 
 def test_it_is_right_after_an_answer_is_given_again_and_after_an_edit(
-    rig: Rig, model: Model
+    rig: Rig, model: Model, heads: Model | None
 ) -> None:
     first = said(speak(rig.target, rig.drafter, PROMPT, tokens=50, draft_length=3))
     again = said(speak(rig.target, rig.drafter, PROMPT, tokens=50, draft_length=3))
@@ -195,11 +217,11 @@ def test_it_is_right_after_an_answer_is_given_again_and_after_an_edit(
             rig.target, None, Sampler(PLAIN_SOFTMAX), "token", FixedLength(0), 0
         ).prefill(prompt):
             pass
-        assert_same_draft(draft_after(rig, prompt, 3), fresh_draft(model, None, prompt, 3))
+        assert_same_draft(draft_after(rig, prompt, 3), fresh_draft(model, heads, prompt, 3))
 
 
 def test_a_sequence_that_is_taken_up_again_is_decoded_from_its_last_token_at_the_earliest(
-    rig: Rig, model: Model
+    rig: Rig, model: Model, heads: Model | None
 ) -> None:
     """The hidden state before the new token is gone, and one token brings it back."""
     text = said(speak(rig.target, rig.drafter, PROMPT, tokens=50, draft_length=3))
@@ -210,23 +232,27 @@ def test_a_sequence_that_is_taken_up_again_is_decoded_from_its_last_token_at_the
         assert len(PROMPT) + 20 - 1 <= reused <= len(PROMPT) + 21
     for _ in decoder.prefill(longer):
         pass
-    assert_same_draft(draft_after(rig, longer, 3), fresh_draft(model, None, longer, 3))
+    assert_same_draft(draft_after(rig, longer, 3), fresh_draft(model, heads, longer, 3))
 
 
-def test_rounds_without_it_are_read_when_it_drafts_again(rig: Rig, model: Model) -> None:
+def test_rounds_without_it_are_read_when_it_drafts_again(
+    rig: Rig, model: Model, heads: Model | None
+) -> None:
     """More of them than it keeps hidden states for."""
     text = said(speak(rig.target, rig.drafter, PROMPT, tokens=30, draft_length=3))
     ids = [*PROMPT, *text]
     idle = said(speak(rig.target, None, ids, tokens=600, draft_length=0))
     ids += idle
-    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, None, ids, 4))
+    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, heads, ids, 4))
 
 
-def test_an_edit_is_followed_through_many_rounds_without_it(rig: Rig, model: Model) -> None:
+def test_an_edit_is_followed_through_many_rounds_without_it(
+    rig: Rig, model: Model, heads: Model | None
+) -> None:
     speak(rig.target, rig.drafter, PROMPT, tokens=30, draft_length=3)
     idle = said(speak(rig.target, None, OTHER, tokens=600, draft_length=0))
     ids = [*OTHER, *idle]
-    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, None, ids, 4))
+    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, heads, ids, 4))
 
 
 def test_the_second_guess_is_the_second_heads(library: Library, tmp_path: Path) -> None:
@@ -255,9 +281,11 @@ def test_the_second_guess_is_the_second_heads(library: Library, tmp_path: Path) 
     model.close()
 
 
-def test_a_stop_while_a_prompt_is_read_leaves_nothing_out(model: Model) -> None:
+def test_a_stop_while_a_prompt_is_read_leaves_nothing_out(
+    model: Model, heads: Model | None
+) -> None:
     prompt = [*PROMPT * 100]
-    with mtp_rig(model) as rig:
+    with mtp_rig(model, heads) as rig:
         batches = rig.target.prefill(prompt[:-1])
         next(batches)
         rig.target._abort.set()
@@ -267,7 +295,7 @@ def test_a_stop_while_a_prompt_is_read_leaves_nothing_out(model: Model) -> None:
         for _ in rig.target.prefill(prompt[len(rig.target.tokens) : -1]):
             pass
         assert rig.target.tokens == prompt[:-1]
-        assert_same_draft(draft_after(rig, prompt, 3), fresh_draft(model, None, prompt, 3))
+        assert_same_draft(draft_after(rig, prompt, 3), fresh_draft(model, heads, prompt, 3))
 
 
 def test_heads_that_were_not_loaded_are_refused_in_words(library: Library, tmp_path: Path) -> None:

@@ -19,8 +19,14 @@ from specchat.speculation.drafters.mtp import MtpDrafter, make_mtp_drafter
 from specchat.speculation.draws import CoupledDraws
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import SamplingSettings
-from support.orderly_models import passes_token_on, recipe, write_orderly
-from support.tiny_models import Recipe
+from support.orderly_models import (
+    Weights,
+    output_matrix,
+    passes_token_on,
+    recipe,
+    write_orderly,
+)
+from support.tiny_models import Recipe, Value
 
 PLAIN_SOFTMAX = SamplingSettings(temperature=1, top_k=0, top_p=1, min_p=0)
 MIXTURE = {
@@ -78,6 +84,32 @@ MTP_RECIPES: dict[str, Recipe] = {
     ),
 }
 SNAPSHOTS = 8
+WINDOWED: dict[str, Value] = {
+    "attention__key_length": 16,
+    "attention__value_length": 16,
+    "attention__key_length_swa": 16,
+    "attention__value_length_swa": 16,
+    "rope__dimension_count": 16,
+    "rope__dimension_count_swa": 16,
+    "attention__sliding_window": 32,
+}
+GEMMA = recipe(
+    "gemma4",
+    block_count=6,
+    attention__sliding_window_pattern=[True, True, False] * 2,
+    attention__shared_kv_layers=0,
+    embedding_length_per_layer_input=0,
+    **WINDOWED,
+)
+ASSISTANT = recipe(
+    "gemma4-assistant",
+    block_count=2,
+    nextn_predict_layers=2,
+    embedding_length=32,
+    embedding_length_out=64,
+    attention__sliding_window_pattern=[True, False],
+    **WINDOWED,
+)
 OF_ITS_OWN = ("nextn.embed_tokens", "nextn.shared_head_head")
 """Tensors that a head may share with its target instead, as published ones do."""
 
@@ -99,6 +131,56 @@ def write_sidecar(library: Library, path: Path, kind: str, *, seed: int = 1) -> 
     return write_orderly(
         library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=[*OF_ITS_OWN, *trunk]
     )
+
+
+def write_gemma(library: Library, path: Path) -> Path:
+    """A target with sliding windows, whose heads attend to its own cells."""
+    return write_orderly(library, path, GEMMA)
+
+
+def write_assistant(library: Library, path: Path) -> Path:
+    """The heads of that target."""
+    narrow = np.random.default_rng(0).normal(0, 0.1, (32, 64)).astype(np.float32)
+
+    def of_the_token(weights: Weights) -> Weights:
+        return np.hstack([narrow, 0.5 * weights[:, 64:]])
+
+    def as_the_target_guesses(weights: Weights) -> Weights:
+        return output_matrix((64, len(weights)), 1) @ narrow.T
+
+    edits = {
+        "pre_projection.weight": of_the_token,
+        "token_embd.weight": as_the_target_guesses,
+    }
+    return write_orderly(library, path, ASSISTANT, edits=edits, shapes=_assistant_shapes())
+
+
+def _assistant_shapes() -> dict[str, tuple[int, ...]]:
+    """llama.cpp cannot be asked: it ends the process over a tensor that may be missing."""
+    width, target, vocabulary, ff, attention = 32, 64, ASSISTANT.n_vocab, 96, 4 * 16
+    shapes: dict[str, tuple[int, ...]] = {
+        "token_embd.weight": (width, vocabulary),
+        "output_norm.weight": (width,),
+        "nextn.pre_projection.weight": (2 * target, width),
+        "nextn.post_projection.weight": (width, target),
+        "rope_freqs.weight": (8,),
+    }
+    for index in range(2):
+        layer = {
+            "attn_norm": (width,),
+            "attn_q": (width, attention),
+            "attn_output": (attention, width),
+            "attn_q_norm": (16,),
+            "post_attention_norm": (width,),
+            "layer_output_scale": (1,),
+            "ffn_norm": (width,),
+            "ffn_gate": (width, ff),
+            "ffn_up": (width, ff),
+            "ffn_down": (ff, width),
+            "post_ffw_norm": (width,),
+        }
+        shapes |= {f"blk.{index}.{name}.weight": shape for name, shape in layer.items()}
+    return shapes
 
 
 def write_without_heads(library: Library, path: Path, kind: str, *, promised: bool = False) -> Path:

@@ -36,6 +36,7 @@ def write_orderly(
     edits: Mapping[str, Edit] | None = None,
     drop: Sequence[str] = (),
     extra: Mapping[str, npt.NDArray[np.generic]] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Path:
     """A GGUF file with the byte vocabulary, that writes letters only.
 
@@ -44,6 +45,7 @@ def write_orderly(
         edits: by the end of a tensor's name, what is made of its random weights.
         drop: parts of names of tensors to leave out.
         extra: tensors beside those that llama.cpp asks for.
+        shapes: of the tensors, fastest dimension first, where llama.cpp cannot be asked.
     """
     assert recipe.n_vocab == N_VOCAB
     writer = GGUFWriter(path, recipe.architecture)
@@ -51,8 +53,7 @@ def write_orderly(
     for key, value in recipe.metadata.items():
         add_metadata(writer, f"{recipe.architecture}.{key}", value)
     add_byte_vocabulary(writer)
-    shapes = tensor_shapes(library, recipe)
-    for name, shape in shapes.items():
+    for name, shape in (shapes or tensor_shapes(library, recipe)).items():
         if any(part in name for part in drop) or name in (extra or {}):
             continue
         weights = _weights(name, shape, seed)
@@ -93,7 +94,7 @@ def _weights(name: str, shape: tuple[int, ...], seed: int) -> Weights:
     if "norm" in name or "scale" in name:
         return np.asarray(1 + 0.1 * weights, np.float32)
     if name == "output.weight":
-        return _output(shape, seed)
+        return output_matrix(shape, seed)
     if name == "token_embd.weight":
         return weights
     if "ssm_a" in name:
@@ -101,7 +102,7 @@ def _weights(name: str, shape: tuple[int, ...], seed: int) -> Weights:
     return LAYER_SPREAD * weights
 
 
-def _output(shape: tuple[int, ...], seed: int) -> Weights:
+def output_matrix(shape: tuple[int, ...], seed: int) -> Weights:
     """After each letter two others are likely; which of them, the rest of the stream decides."""
     random = np.random.default_rng([seed])
     embeddings = _weights("token_embd.weight", shape, seed)

@@ -20,6 +20,8 @@ from specchat.llama.model import Model
 
 MTP_CONTEXT = 1
 """`LLAMA_CONTEXT_TYPE_MTP` (llama.h)."""
+SHARES_CELLS = {"gemma4-assistant": "gemma4"}
+"""Heads that attend to their target's cache, and the only targets that they know."""
 
 
 class HeadContext(Context):
@@ -94,6 +96,24 @@ class HeadContext(Context):
         return batch
 
 
+class SharedHeadContext(HeadContext):
+    """The context of a head that attends to its target's own cells and has none itself.
+
+    So nothing is read before it guesses, nothing stays, and every guess of a round is made at the
+    position after the target's last cell (llama.cpp's src/models/gemma4-assistant.cpp).
+    """
+
+    def decode(self, tokens: Sequence[int], outputs: Outputs, *, without_row: int = 0) -> None:
+        """As `Context.decode`, after whatever the target holds."""
+        self.tokens = list(self._target.tokens)
+        super().decode(tokens, outputs, without_row=without_row)
+
+    def rollback(self, length: int) -> int:
+        """The cells are the target's to drop."""
+        del self.tokens[length:]
+        return len(self.tokens)
+
+
 def make_mtp_context(
     model: Model, target: Context, extension: Extension, *, abort: AbortFlag
 ) -> HeadContext:
@@ -109,11 +129,12 @@ def make_mtp_context(
     problem = _why_no_mtp(model, target.model)
     if problem is not None:
         raise UnsupportedModel(tried, problem, "Leave the heads out, or choose others.")
-    chained = model.n_mtp_heads > 1
+    chained = model.n_mtp_heads > 1 and model.architecture not in SHARES_CELLS
     extension.require(FOR_CHAINED_HEADS if chained else FOR_MTP, tried)
-    return HeadContext(
-        model, target, extension, n_outputs=model.n_mtp_heads + 1 if chained else 1, abort=abort
-    )
+    if model.architecture in SHARES_CELLS:
+        return SharedHeadContext(model, target, extension, n_outputs=1, abort=abort)
+    n_outputs = model.n_mtp_heads + 1 if chained else 1
+    return HeadContext(model, target, extension, n_outputs=n_outputs, abort=abort)
 
 
 def _why_no_mtp(model: Model, target: Model) -> str | None:
@@ -123,6 +144,9 @@ def _why_no_mtp(model: Model, target: Model) -> str | None:
         return f"llama.cpp has no way to run MTP heads of {model.architecture}."
     if not model.has_mtp or model.n_mtp_heads == 0:
         return "No MTP heads were loaded."
+    of = SHARES_CELLS.get(model.architecture, target.architecture)
+    if of != target.architecture:
+        return f"They are heads for {of}, and the target is {target.architecture}."
     if model.n_embd_out != target.n_embd_out:
         return (
             f"They were made for a target of width {model.n_embd_out:,}, "

@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from specchat.llama.context import Context, Logits, Outputs
-from specchat.llama.head import HeadContext
+from specchat.llama.head import HeadContext, SharedHeadContext
 from specchat.llama.hidden import HiddenStates, KeptStates, States
 from specchat.speculation.controller import LengthController, Reach
 from specchat.speculation.distribution import Distribution
@@ -115,10 +115,7 @@ class MtpDrafter:
         Raises:
             Aborted: the abort flag was set, and waiting ones had to be read first.
         """
-        read = self._head.tokens
-        agreed = start + shared_prefix(read[start : start + len(tokens)], tokens)
-        if agreed < min(len(read), start + len(tokens)):
-            self._head.rollback(agreed)
+        self._agree(start, tokens)
         if self._kept.room() < len(tokens) + 1:
             self._read(self._target.tokens[:start])
             self._kept.forget_before(start)
@@ -129,6 +126,13 @@ class MtpDrafter:
     def reusable(self, length: int) -> int:
         """One token less where its hidden state is gone: it goes in with the token after it."""
         return length if length == 0 or self._kept.first <= length else length - 1
+
+    def _agree(self, start: int, tokens: Sequence[int]) -> None:
+        """Drop what the head has read that is not the target's text any more."""
+        read = self._head.tokens
+        agreed = start + shared_prefix(read[start : start + len(tokens)], tokens)
+        if agreed < min(len(read), start + len(tokens)):
+            self._head.rollback(agreed)
 
     def _read(self, ids: Sequence[int]) -> None:
         """Bring the head to these tokens of the target."""
@@ -199,6 +203,25 @@ class ChainedMtpDrafter(MtpDrafter):
         self._head.rollback(last)
 
 
+class SharedMtpDrafter(MtpDrafter):
+    """Drafts with a head that attends to its target's cells (Gemma 4): it never reads on its own.
+
+    What it would have to be told is in the cells already, up to the last token.
+    """
+
+    def pending(self, ids: Sequence[int]) -> int:
+        """Nothing but the last token."""
+        return 1
+
+    def _agree(self, start: int, tokens: Sequence[int]) -> None:
+        """It has read nothing."""
+
+    def _read(self, ids: Sequence[int]) -> None:
+        """It reads nothing."""
+
+
 def make_mtp_drafter(target: Context, head: HeadContext) -> MtpDrafter:
-    """The drafter for as many heads as there are."""
+    """The drafter for these heads."""
+    if isinstance(head, SharedHeadContext):
+        return SharedMtpDrafter(target, head)
     return (ChainedMtpDrafter if head.model.n_mtp_heads > 1 else MtpDrafter)(target, head)
