@@ -46,9 +46,9 @@ def write_random(library: Library, path: Path, recipe: Recipe, *, seed: int = 1)
     writer = GGUFWriter(path, recipe.architecture)
     writer.add_name(path.stem)
     for key, value in recipe.metadata.items():
-        _add(writer, f"{recipe.architecture}.{key}", value)
+        add_metadata(writer, f"{recipe.architecture}.{key}", value)
     add_byte_vocabulary(writer)
-    for name, shape in _tensors(library, recipe).items():
+    for name, shape in tensor_shapes(library, recipe).items():
         if name == "output.weight" and recipe.shared_embeddings:
             continue
         weights = _random_weights(name, shape[::-1], seed)
@@ -82,9 +82,9 @@ def write_hollow(library: Library, path: Path, recipe: Recipe) -> Path:
     writer = GGUFWriter(path, recipe.architecture)
     writer.add_name(path.stem)
     for key, value in _complete(recipe).items():
-        _add(writer, key, value)
+        add_metadata(writer, key, value)
     size = 0
-    for name, shape in _tensors(library, recipe).items():
+    for name, shape in tensor_shapes(library, recipe).items():
         if name == "output.weight" and recipe.shared_embeddings:
             continue
         kind = _type_for(name, shape, recipe.quantisation)
@@ -115,7 +115,7 @@ def _complete(recipe: Recipe) -> dict[str, Any]:
     return metadata
 
 
-def _add(writer: GGUFWriter, key: str, value: Any) -> None:
+def add_metadata(writer: GGUFWriter, key: str, value: Any) -> None:
     if isinstance(value, bool):
         writer.add_bool(key, value)
     elif isinstance(value, int):
@@ -144,7 +144,7 @@ def _type_for(
     return wanted if shape[0] % block == 0 else GGMLQuantizationType.F16
 
 
-def _tensors(library: Library, recipe: Recipe) -> dict[str, tuple[int, ...]]:
+def tensor_shapes(library: Library, recipe: Recipe) -> dict[str, tuple[int, ...]]:
     """Every tensor that llama.cpp makes for this metadata: name and shape, fastest first."""
     api = library.api
     native = api._lib
@@ -165,6 +165,7 @@ def _tensors(library: Library, recipe: Recipe) -> dict[str, tuple[int, ...]]:
 
     metadata = _native_metadata(native, recipe)
     params = api.llama_model_default_params()
+    params.load_mtp = True
     model = api.llama_model_init_from_user(metadata, note, None, params)
     assert model, library.log.errors(0)[-3:]
     api.llama_model_free(model)

@@ -11,7 +11,7 @@ import psutil
 from specchat.engine.stored_costs import MeasuredCosts, costs_folder
 from specchat.llama.context import Context, Outputs
 from specchat.neighbours import Watch, are_busy
-from specchat.speculation.controller import AdaptiveLength
+from specchat.speculation.controller import AdaptiveLength, Reach
 from specchat.speculation.costs import CostTable
 
 BUDGET_S = 2.0
@@ -105,16 +105,19 @@ def measure(
     return best
 
 
-def adaptive(costs: MeasuredCosts, longest: int, *, replays: bool = False) -> AdaptiveLength:
+def adaptive(
+    costs: MeasuredCosts, longest: int, *, replays: bool = False, reach: Reach | None = None
+) -> AdaptiveLength:
     """A controller that starts from these costs and goes on learning.
 
     Args:
         replays: the target decodes kept tokens again after a refusal.
+        reach: what drafts can be, where not n-grams make them.
     """
     verify = CostTable()
     for n_tokens, milliseconds in costs.verify.items():
         verify.add(n_tokens, milliseconds)
-    controller = AdaptiveLength(longest, verify, replays=replays)
+    controller = AdaptiveLength(longest, verify, replays=replays, reach=reach)
     for n_tokens, milliseconds in costs.draft.items():
         controller.spent("model", n_tokens, milliseconds)
     return controller
@@ -127,7 +130,7 @@ def _key(target: Context, draft: Context | None, longest: int) -> str:
         if context is not None:
             path = Path(context.model.path).resolve()
             facts = path.stat()
-            parts += [str(path), str(facts.st_size), str(facts.st_mtime_ns)]
+            parts += [type(context).__name__, str(path), str(facts.st_size), str(facts.st_mtime_ns)]
             parts += [str(context.n_threads), str(context.n_ctx)]
             parts += [context.memory.kind, str(context.memory.n_snapshots), context.cache_type]
             parts += [str(context.model.n_gpu_layers), str(context.model.experts_in_ram)]

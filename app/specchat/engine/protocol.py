@@ -35,7 +35,9 @@ ADDRESS = re.compile(r"[A-Za-z0-9._-]+:([0-9]{1,5})")
 
 Role = Literal["system", "user", "assistant"]
 SteppingBack = Literal["cache", "window", "snapshots", "checkpoints"]
-DrafterName = Literal["chain", "model", "ngram", "none"]
+DrafterName = Literal["chain", "model", "ngram", "ngram+mtp", "mtp", "none"]
+"""Who drafts: n-grams of the conversation and the draft model (`chain`) or the target's MTP heads
+(`ngram+mtp`), or one of them alone."""
 LoadStep = Literal["target", "draft", "costs"]
 FinishReason = Literal["stop", "length", "cancelled"]
 
@@ -98,6 +100,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     max_draft_length: int = 16
     measure_costs: bool = True
     """Measure at load what decode calls cost, unless this machine has done so for this pair."""
+    built_in_heads: bool = True
+    """Draft with the MTP heads in the target's file, where it has some and no draft is named."""
     draft_required: bool = False
     """Refuse to load when the draft cannot be used, instead of going on without it."""
 

@@ -1,6 +1,5 @@
 """A loaded pair: models, contexts, drafters, and the answers they give."""
 
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
@@ -8,6 +7,17 @@ from specchat.chat.template import ChatTemplate
 from specchat.engine.alarms import Loading, load_alarms
 from specchat.engine.answer import Answer, Emit
 from specchat.engine.costs import adaptive, known_costs, quick_costs
+from specchat.engine.drafts import (
+    HEADS,
+    WITH_NGRAMS,
+    LoadedDraft,
+    draft_model,
+    has_heads_to_run,
+    kind_of,
+    mtp_heads,
+    require_match,
+    require_runnable,
+)
 from specchat.engine.machine import engine_facts
 from specchat.engine.placement import read_shape, require_room, with_memory
 from specchat.engine.prompt import prompt_tokens
@@ -21,19 +31,17 @@ from specchat.engine.protocol import (
     ModelFacts,
     Notice,
 )
-from specchat.errors import DraftMismatch, InvalidSetting, SpecchatError
+from specchat.errors import InvalidSetting, SpecchatError
 from specchat.llama.context import CPU_BATCH, GPU_BATCH, Context, Outputs, default_threads
 from specchat.llama.devices import devices_of
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.llama.rpc import SILENCE_S, add_servers, limit_silence
-from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
 from specchat.pairing.memory_estimate import ContextSizes
 from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.speculation.controller import AdaptiveLength, FixedLength, LengthController
 from specchat.speculation.drafters.base import Drafter
 from specchat.speculation.drafters.chain import ChainDrafter
-from specchat.speculation.drafters.model import ModelDrafter
 from specchat.speculation.drafters.ngram import NgramDrafter
 from specchat.speculation.settings import DrafterChoice, DraftLength
 
@@ -41,15 +49,6 @@ DEFAULT_N_CTX = 8192
 """Context when none is asked for; less where the model was trained for less."""
 PROGRESS_STEP = 0.01
 """Smallest loaded fraction that is reported."""
-
-
-@dataclass
-class DraftModel:
-    """A draft model that fits its target."""
-
-    model: Model
-    context: Context
-    drafter: ModelDrafter
 
 
 class Session:
@@ -69,14 +68,22 @@ class Session:
         add_servers(library, plan.rpc)
         if plan.rpc:
             self._notices.append(_unencrypted(plan.rpc))
-        self._target = self._load_model(load.pair.target, "target", emit)
+        with_heads = (
+            load.pair.draft is None
+            and plan.built_in_heads
+            and plan.max_draft_length > 0
+            and has_heads_to_run(load.pair.target)
+        )
+        self._target = self._load_model(load.pair.target, "target", emit, load_mtp=with_heads)
         self._context: Context | None = None
-        self._draft: DraftModel | None = None
+        self._draft: LoadedDraft | None = None
         try:
             self._context = self._make_context(self._target, plan.max_draft_length)
             _warm_up(self._context)
             if load.pair.draft is not None:
                 self._draft = self._load_draft(load.pair.draft, emit)
+            elif with_heads:
+                self._draft = self._own_heads()
         except BaseException:
             self.close()
             raise
@@ -96,9 +103,10 @@ class Session:
     def loaded(self) -> Loaded:
         """What was loaded, in words."""
         assert self._context is not None
+        draft = self._draft
         return Loaded(
             target=_model_facts(self._target),
-            draft=_model_facts(self._draft.model) if self._draft else None,
+            draft=_model_facts(draft.model) if draft and not draft.is_built_in else None,
             n_ctx=self._context.n_ctx,
             n_threads=self._n_threads,
             drafter=self._drafter_name("auto"),
@@ -131,13 +139,20 @@ class Session:
     def close(self) -> None:
         """Free contexts, then models."""
         if self._draft is not None:
-            self._draft.drafter.close()
-            self._draft.model.close()
+            self._draft.close()
         if self._context is not None:
             self._context.close()
         self._target.close()
 
-    def _load_model(self, path: str, step: LoadStep, emit: Emit) -> Model:
+    def _load_model(
+        self,
+        path: str,
+        step: LoadStep,
+        emit: Emit,
+        *,
+        load_mtp: bool = False,
+        is_head: bool = False,
+    ) -> Model:
         last = -1.0
 
         def progress(fraction: float) -> bool:
@@ -150,7 +165,8 @@ class Session:
 
         plan = self._plan
         target = step == "target"
-        self._require_room(path, step)
+        if not is_head:
+            self._require_room(path, step)
         return Model(
             self._library,
             path,
@@ -158,6 +174,8 @@ class Session:
             devices=plan.devices if target else plan.draft_devices,
             servers=plan.rpc,
             experts_in_ram=plan.experts_in_ram and target,
+            load_mtp=load_mtp,
+            is_head=is_head,
             progress=progress,
         )
 
@@ -212,13 +230,20 @@ class Session:
         """A server that hangs ends the engine, after a while, as one that is gone does at once."""
         limit_silence(self._plan.rpc, SILENCE_S)
 
-    def _load_draft(self, path: str, emit: Emit) -> DraftModel | None:
+    def _load_draft(self, path: str, emit: Emit) -> LoadedDraft | None:
         """The draft, or None and a notice where the chat can do without it."""
+        assert self._context is not None
         model: Model | None = None
         try:
-            model = self._load_model(path, "draft", emit)
-            _require_match(self._target, model)
-            context = self._make_context(model, 0)
+            kind = kind_of(path)
+            require_runnable(path, kind)
+            is_head = kind in HEADS
+            model = self._load_model(path, "draft", emit, is_head=is_head)
+            require_match(self._target, model)
+            if is_head:
+                draft = mtp_heads(model, self._context, self._abort)
+            else:
+                draft = draft_model(model, self._make_context(model, 0), self._target)
         except SpecchatError as error:
             if model is not None:
                 model.close()
@@ -226,9 +251,19 @@ class Session:
                 raise
             self._notices.append(_without_draft(error))
             return None
-        _warm_up(context)
-        drafter = ModelDrafter(context, self._target.vocabulary.n_tokens)
-        return DraftModel(model, context, drafter)
+        _warm_up(draft.context)
+        return draft
+
+    def _own_heads(self) -> LoadedDraft | None:
+        """The heads in the target's file, or None and a notice."""
+        assert self._context is not None
+        try:
+            draft = mtp_heads(self._target, self._context, self._abort)
+        except SpecchatError as error:
+            self._notices.append(_without_draft(error))
+            return None
+        _warm_up(draft.context)
+        return draft
 
     def _loading(self) -> Loading:
         """What the alarms of a load are raised by."""
@@ -238,7 +273,7 @@ class Session:
             offloaded_to=self._target.offloaded_to,
             has_experts=self._target.has_experts,
             experts_in_ram=self._plan.experts_in_ram,
-            draft=draft.model.name if draft else None,
+            draft=draft.model.name if draft and not draft.is_built_in else None,
             draft_offloaded_to=draft.model.offloaded_to if draft else (),
             draft_cache_type=self._plan.draft_cache_type,
         )
@@ -249,15 +284,18 @@ class Session:
         Raises:
             InvalidSetting: the draft model was asked for and none is loaded.
         """
+        draft = self._draft
         if choice == "auto":
-            return "chain" if self._draft is not None else "ngram"
-        if choice == "model" and self._draft is None:
+            return "ngram" if draft is None else WITH_NGRAMS[draft.kind]
+        if choice != "model":
+            return choice
+        if draft is None:
             raise InvalidSetting(
                 "Tried to draft with a model.",
                 "No draft model is loaded.",
                 "Name one with --draft, or use --drafter ngram.",
             )
-        return choice
+        return draft.kind
 
     def _drafter(self, name: DrafterName) -> Drafter | None:
         if name == "none":
@@ -265,8 +303,8 @@ class Session:
         if name == "ngram":
             return self._ngram
         assert self._draft is not None
-        model = self._draft.drafter
-        return model if name == "model" else ChainDrafter(self._ngram, model)
+        draft = self._draft
+        return draft.drafter if name == draft.kind else ChainDrafter(self._ngram, draft.drafter)
 
     def _controller(self, name: DrafterName, length: DraftLength) -> tuple[LengthController, int]:
         """The controller of an answer, and the longest draft it may ask for."""
@@ -293,36 +331,14 @@ class Session:
         else:
             costs = quick_costs(self._context)
         replays = self._context.memory.kind == "checkpoints"
-        return adaptive(costs, longest, replays=replays)
+        reach = self._draft.reach if self._draft is not None else None
+        return adaptive(costs, longest, replays=replays, reach=reach)
 
 
 def _warm_up(context: Context) -> None:
     """One decode, so that the first answer does not pay for reading the weights from disk."""
     context.decode([max(0, context.model.vocabulary.bos)], Outputs.LAST)
     context.rollback(0)
-
-
-def _require_match(target: Model, draft: Model) -> None:
-    """Refuse a draft whose guesses the target could not use."""
-    difference = vocabulary_difference(_vocabulary_facts(target), _vocabulary_facts(draft))
-    if difference is not None:
-        raise DraftMismatch(
-            f"Tried to draft with {draft.path.name} for {target.path.name}.",
-            difference,
-            "Choose a draft of the same family, or leave --draft out to draft by n-grams.",
-        )
-
-
-def _vocabulary_facts(model: Model) -> VocabularyFacts:
-    vocabulary = model.vocabulary
-    return VocabularyFacts(
-        kind=vocabulary.kind,
-        adds_bos=vocabulary.adds_bos,
-        bos=vocabulary.bos,
-        adds_eos=vocabulary.adds_eos,
-        eos=vocabulary.eos,
-        texts=vocabulary.texts(range(vocabulary.n_tokens)),
-    )
 
 
 def _model_facts(model: Model) -> ModelFacts:
@@ -340,7 +356,7 @@ def _model_facts(model: Model) -> ModelFacts:
 def _without_draft(error: SpecchatError) -> Notice:
     return Notice(
         kind=error.kind,
-        title="Going on without the draft model",
+        title="Going on without the draft",
         message=f"{error.message} Guesses come from the conversation itself (n-gram).",
         help=error.next_step,
     )

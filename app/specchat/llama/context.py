@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,18 @@ class Aborted(Exception):
     """A decode ended early because the abort flag was set. The cache holds `Context.tokens`."""
 
 
+class Listener(Protocol):
+    """Takes what a decode leaves behind, before the next one overwrites it."""
+
+    def decoded(self, start: int, tokens: Sequence[int]) -> None:
+        """These tokens are in the cache now, from this position on."""
+        ...
+
+    def reusable(self, length: int) -> int:
+        """How many of the first `length` tokens of the cache need not be decoded again."""
+        ...
+
+
 class Outputs(Enum):
     """Which tokens of a batch get a row of logits."""
 
@@ -89,6 +101,9 @@ class Context:
         InvalidSetting: the model cannot have a cache of this type.
     """
 
+    ATTENTION_ALONE = False
+    """Whether only layers of attention take part, whatever other layers the model has."""
+
     def __init__(
         self,
         model: Model,
@@ -104,6 +119,7 @@ class Context:
         self.model = model
         self.tokens: list[int] = []
         """The ids that are really in the cache, in order."""
+        self.listener: Listener | None = None
         self._api = api = model.library.api
         self._abort = abort
         self._log = model.library.log
@@ -125,18 +141,24 @@ class Context:
         params.n_outputs_max = self.n_outputs
         self.n_threads = n_threads or default_threads()
         params.n_threads = params.n_threads_batch = self.n_threads
+        self._adapt(params)
+        keeps_state = model.is_recurrent and not self.ATTENTION_ALONE
         mark = self._log.mark()
         self.handle: Any
-        self.handle, can_mark = _make_native(model, params, n_snapshots)
+        self.handle, can_mark = _make_native(model, params, n_snapshots, keeps_state=keeps_state)
         if not self.handle:
             raise _refused(model, n_ctx, cache_type, self._log.errors(mark))
         self.memory = ContextMemory(
-            model, self.handle, whole_window=not window_only, can_mark=can_mark
+            model,
+            self.handle,
+            keeps_state=keeps_state,
+            whole_window=not window_only,
+            can_mark=can_mark,
         )
         """How tokens are taken back."""
         api.llama_set_abort_callback(self.handle, abort.callback, abort.address)
         self.n_ctx: int = api.llama_n_ctx_seq(self.handle)
-        self._batch = api.llama_batch_init(self.n_batch, 0, 1)
+        self._batch = self._make_batch()
         self._map_batch()
         self._logits_address = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(
             ("llama_get_logits", api._lib)
@@ -181,6 +203,8 @@ class Context:
             self.tokens += tokens[: max(0, kept)]
             if self.memory.keeps_state:
                 del self.tokens[self.memory.recover(start) :]
+            elif self.listener is not None:
+                self.rollback(start)  # nobody has heard of what stayed
             if code == DECODE_ABORTED:
                 raise Aborted
             raise self._decode_error(code, count, mark)
@@ -189,6 +213,8 @@ class Context:
         self.memory.decoded(count)
         if outputs is not Outputs.NONE:
             self._rows_made = count - without_row if outputs is Outputs.ALL else 1
+        if self.listener is not None:
+            self._tell(start, tokens)
 
     def prefill(self, tokens: Sequence[int]) -> Iterator[int]:
         """Append any number of tokens without rows; yields how many are done after each batch.
@@ -236,6 +262,14 @@ class Context:
         """Keep a way back to here for later turns, where tokens cannot just be dropped."""
         self.memory.save(len(self.tokens))
 
+    def reuse(self, length: int) -> int:
+        """Keep the first `length` tokens for another sequence that starts with them.
+
+        Returns:
+            How many of them are left; the others have to be decoded anew.
+        """
+        return self.rollback(length if self.listener is None else self.listener.reusable(length))
+
     def rollback(self, length: int) -> int:
         """Drop every token from position `length` on.
 
@@ -267,6 +301,20 @@ class Context:
             self._api.llama_free(self.handle)
             self.handle = None
 
+    def _adapt(self, params: Any) -> None:
+        """Change parameters of the context before it is made; for other kinds of context."""
+
+    def _make_batch(self) -> Any:
+        return self._api.llama_batch_init(self.n_batch, 0, 1)
+
+    def _tell(self, start: int, tokens: Sequence[int]) -> None:
+        assert self.listener is not None
+        try:
+            self.listener.decoded(start, tokens)
+        except BaseException:
+            self.rollback(start)  # what nobody has heard of is decoded again
+            raise
+
     def _map_batch(self) -> None:
         """Arrays over the batch's own memory: filling them is five times quicker than items."""
 
@@ -291,12 +339,14 @@ class Context:
         )
 
 
-def _make_native(model: Model, params: Any, n_snapshots: int) -> tuple[Any, bool]:
+def _make_native(
+    model: Model, params: Any, n_snapshots: int, *, keeps_state: bool
+) -> tuple[Any, bool]:
     """A native context or None, and whether it has a second sequence to mark a state with."""
     api = model.library.api
-    params.n_rs_seq = min(n_snapshots, params.n_ubatch - 2) if model.is_recurrent else 0
+    params.n_rs_seq = min(n_snapshots, params.n_ubatch - 2) if keeps_state else 0
     handle = api.llama_init_from_model(model.handle, params)
-    two_sequences = model.is_recurrent and handle and not api.llama_n_rs_seq(handle)
+    two_sequences = keeps_state and handle and not api.llama_n_rs_seq(handle)
     if two_sequences:
         api.llama_free(handle)
         params.n_seq_max, params.kv_unified = 2, True

@@ -40,6 +40,7 @@ class ContextMemory:
 
     Args:
         handle: a `llama_context`.
+        keeps_state: layers of it keep one state for all tokens.
         whole_window: sliding-window layers keep all tokens (`swa_full`).
         can_mark: the context has room for a second sequence, in one cache with the first.
         checkpoint_bytes: main memory for states of earlier turns.
@@ -50,6 +51,7 @@ class ContextMemory:
         model: Model,
         handle: Any,
         *,
+        keeps_state: bool,
         whole_window: bool,
         can_mark: bool,
         checkpoint_bytes: int = CHECKPOINT_BYTES,
@@ -61,7 +63,7 @@ class ContextMemory:
         self.n_snapshots: int = api.llama_n_rs_seq(handle)
         """Snapshots that llama.cpp granted, whatever was asked for."""
         self.kind: SteppingBack = "cache"
-        if model.is_recurrent:
+        if keeps_state:
             self.kind = "snapshots" if self.n_snapshots else "checkpoints"
         elif self._window:
             self.kind = "window"

@@ -41,6 +41,8 @@ class Model:
         servers: addresses of the RPC servers whose devices may be used.
         experts_in_ram: the experts of a mixture stay in main memory, whatever device their layers
             are on.
+        load_mtp: load the MTP heads in the file too; only where it really has them.
+        is_head: the file is a trained head alone, which writes no text by itself.
 
     Raises:
         InvalidSetting: there is no such device, or experts cannot be held apart here.
@@ -58,6 +60,8 @@ class Model:
         devices: Sequence[str] | None = None,
         servers: Collection[str] = (),
         experts_in_ram: bool = False,
+        load_mtp: bool = False,
+        is_head: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self.library = library
@@ -66,6 +70,8 @@ class Model:
         api = library.api
         params = api.llama_model_default_params()
         self.n_gpu_layers = params.n_gpu_layers = n_gpu_layers
+        self.has_mtp = params.load_mtp = load_mtp or is_head
+        """Whether MTP heads were loaded; without them llama.cpp must not be asked for them."""
         chosen = choose_devices(library, devices, servers)
         if chosen is not None:
             handles = [*(device.handle for device in chosen), None]  # a null ends the list
@@ -88,7 +94,8 @@ class Model:
             raise _load_error(self.path, library.log.errors(mark))
         self.vocabulary = Vocabulary(library, api.llama_model_get_vocab(self.handle))
         try:
-            self._require_language_model()
+            if not is_head:
+                self._require_language_model()
         except UnsupportedModel:
             self.close()
             raise
@@ -119,6 +126,16 @@ class Model:
     def n_parameters(self) -> int:
         """Number of weights."""
         return int(self.library.api.llama_model_n_params(self.handle))
+
+    @property
+    def n_embd_out(self) -> int:
+        """Width of the hidden states that its decodes leave behind."""
+        return int(self.library.api.llama_model_n_embd_out(self.handle))
+
+    @property
+    def n_mtp_heads(self) -> int:
+        """MTP heads by its metadata, whether or not they were loaded."""
+        return int(self.library.api.llama_model_n_layer_nextn(self.handle))
 
     @property
     def n_ctx_train(self) -> int:

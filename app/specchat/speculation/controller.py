@@ -31,6 +31,15 @@ LIKE_DEPTH = 1024
 """Context depths this far apart at most are alike: decoding costs about the same."""
 
 
+class Reach(msgspec.Struct, frozen=True):
+    """What a draft of one drafter can be, whatever would pay."""
+
+    longest: int | None = None
+    """Most tokens of it; None where there is no such limit."""
+    at_once: bool = False
+    """One decode call guesses all of its tokens, so that further ones cost nothing."""
+
+
 class Reason(msgspec.Struct, frozen=True):
     """What the controller did in a round and why."""
 
@@ -235,12 +244,21 @@ class AdaptiveLength:
         longest: most tokens that a round may draft.
         verify: costs of the target's decode calls; it must hold the cost of at least one size.
         replays: whether kept tokens are decoded again after a refusal.
+        reach: what the drafts of the drafter with a model can be.
     """
 
-    def __init__(self, longest: int, verify: CostTable, *, replays: bool = False) -> None:
+    def __init__(
+        self,
+        longest: int,
+        verify: CostTable,
+        *,
+        replays: bool = False,
+        reach: Reach | None = None,
+    ) -> None:
         self.longest = longest
         self.verify = verify
         self.replays = replays
+        self._reach: dict[Source, Reach] = {"model": reach or Reach(), "ngram": Reach()}
         self.drafting: dict[Source, CostTable] = {
             "model": CostTable(verify),
             "ngram": CostTable(verify),
@@ -282,20 +300,22 @@ class AdaptiveLength:
         except LookupError:
             step = 0.0
         plain, at_best = self.verify.at_best(1), self.verify.at_best
+        further = 0.0 if self._reach[source].at_once else step
         return any(
-            length * plain > length * step + at_best(length + 1) - plain
-            for length in range(1, self.longest + 1)
+            length * plain > step + (length - 1) * further + at_best(length + 1) - plain
+            for length in self._lengths(source, self.longest)
         )
 
     def break_even(self, source: Source) -> float | None:
         """By the costs as they are, to a percent; independent of what was said."""
         plain, step = self.verify.cost(1), self._step_cost(source)
+        further = self._further_cost(source)
         for percent in range(101):
             kept, won = 1.0, 0.0
-            for length in range(1, self.longest + 1):
+            for length in self._lengths(source, self.longest):
                 kept *= percent / 100
                 won += kept
-                spent = length * step + self.verify.cost(length + 1) - plain
+                spent = step + (length - 1) * further + self.verify.cost(length + 1) - plain
                 if won * plain > spent + self._replay_cost(length, won, kept, pending=0):
                     return percent / 100
         return float("inf")
@@ -348,11 +368,11 @@ class AdaptiveLength:
         self._confidences.append(confidence)
         self._kept *= calibration.acceptance(confidence)
         drafted = len(self._confidences)
-        step = self._step_cost(self._source)
+        step = self._further_cost(self._source)
         self._won += self._kept
         kept, won = self._kept, self._won
         best, here = 0.0, self._round_cost(drafted, won, kept)
-        for length in range(drafted + 1, self._limit + 1):
+        for length in self._lengths(self._source, self._limit)[drafted:]:
             kept *= calibration.mean
             won += kept
             spent = (length - drafted) * step + self._round_cost(length, won, kept) - here
@@ -403,11 +423,11 @@ class AdaptiveLength:
         """The length of at least one with the greatest gain over none, and that gain."""
         calibration = self.calibration[source]
         kept = self._chance(source, confidence)
-        step = self._step_cost(source)
+        step = self._further_cost(source)
         first = self._step_cost(source, pending)
         plain = self._round_cost(0, 0.0, 1.0)
         best_length, best, won, cost = 1, float("-inf"), 0.0, first - step
-        for length in range(1, self._limit + 1):
+        for length in self._lengths(source, self._limit):
             won += kept
             cost += step
             gain = won - self.rate * (cost + self._round_cost(length, won, kept) - plain)
@@ -424,7 +444,7 @@ class AdaptiveLength:
         for _ in range(length):
             kept *= chance
             won += kept
-        cost = self._step_cost(source, pending) + (length - 1) * self._step_cost(source)
+        cost = self._step_cost(source, pending) + (length - 1) * self._further_cost(source)
         cost += self._round_cost(length, won, kept) - self._round_cost(0, 0.0, 1.0)
         return cost, won / self.rate
 
@@ -456,3 +476,12 @@ class AdaptiveLength:
             return self.drafting[source].cost(pending)
         except LookupError:  # never drafted: as dear as the target would be a fool's guess
             return 0.0
+
+    def _further_cost(self, source: Source) -> float:
+        """Of a token after the first one."""
+        return 0.0 if self._reach[source].at_once else self._step_cost(source)
+
+    def _lengths(self, source: Source, limit: int) -> range:
+        """The lengths from one on that a draft can have."""
+        longest = self._reach[source].longest
+        return range(1, 1 + (limit if longest is None else min(limit, longest)))

@@ -23,7 +23,7 @@ def read_prompt(context: Context, prompt: Sequence[int]) -> Iterator[tuple[int, 
     Raises:
         Aborted: the abort flag was set; what was decoded stays for the next time.
     """
-    reused = context.rollback(shared_prefix(context.tokens, prompt))
+    reused = context.reuse(shared_prefix(context.tokens, prompt))
     yield reused, reused
     context.save()
     near_end = max(reused, len(prompt) - TAIL) if context.memory.keeps_state else reused

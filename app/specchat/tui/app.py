@@ -314,6 +314,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._memory.show(self._loader.plan, self._loader.machine)
         choice = self._speculation.drafter
         drafter: DrafterName = event.drafter if choice == "auto" else choice
+        if choice == "model" and event.drafter == "ngram+mtp":
+            drafter = "mtp"
         self._live.drafter = drafter if self._speculation.draft_length else "none"
         self._loading_bar.display = False
         self._chat.settle_cards()

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from specchat.speculation.controller import LengthController, Source
+from specchat.speculation.controller import LengthController, Reach, Source
 from specchat.speculation.distribution import Distribution
 from specchat.speculation.draws import Draws
 from specchat.speculation.sampling import Sampler
@@ -65,4 +65,17 @@ class Drafter(Protocol):
 
     def close(self) -> None:
         """Free what it holds."""
+        ...
+
+
+class ModelLikeDrafter(Drafter, Protocol):
+    """A drafter with a model, which has to read a text before it can go on from it."""
+
+    @property
+    def reach(self) -> Reach:
+        """What its drafts can be."""
+        ...
+
+    def pending(self, ids: Sequence[int]) -> int:
+        """How many tokens it would have to read before it could guess."""
         ...

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from specchat.speculation.controller import LengthController
-from specchat.speculation.drafters.base import Draft
-from specchat.speculation.drafters.model import ModelDrafter
+from specchat.speculation.drafters.base import Draft, ModelLikeDrafter
 from specchat.speculation.drafters.ngram import NgramDrafter
 from specchat.speculation.draws import Draws
 from specchat.speculation.sampling import Sampler
@@ -17,7 +16,7 @@ class ChainDrafter:
     call, which the controller counts as its cost.
     """
 
-    def __init__(self, ngram: NgramDrafter, model: ModelDrafter) -> None:
+    def __init__(self, ngram: NgramDrafter, model: ModelLikeDrafter) -> None:
         self._ngram = ngram
         self._model = model
 

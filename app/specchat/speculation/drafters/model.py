@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from time import perf_counter
 
-import numpy as np
-
-from specchat.llama.context import Context, Logits, Outputs
-from specchat.speculation.controller import LengthController
+from specchat.llama.context import Context, Outputs
+from specchat.speculation.controller import LengthController, Reach
 from specchat.speculation.distribution import Distribution
 from specchat.speculation.drafters.base import Draft
-from specchat.speculation.draws import Draws, RandomDraws
+from specchat.speculation.drafters.guessing import Guesser
+from specchat.speculation.draws import Draws
 from specchat.speculation.reading import read_prompt
 from specchat.speculation.sampling import Sampler
-from specchat.speculation.settings import SamplingSettings
 
 STAND_IN = 0
 """The id that is read in place of one that the draft's vocabulary lacks."""
@@ -36,11 +34,15 @@ class ModelDrafter:
 
     def __init__(self, context: Context, n_vocab: int) -> None:
         self._context = context
+        self._guesser = Guesser(n_vocab)
         self._n_vocab = n_vocab
         self._n_known = context.model.vocabulary.n_tokens
         self._end_tokens = context.model.vocabulary.end_tokens
-        self._sampler = Sampler(SamplingSettings())
-        self._draws: Draws = RandomDraws(np.random.default_rng())
+
+    @property
+    def reach(self) -> Reach:
+        """As long as it pays, one token at a time."""
+        return Reach()
 
     def begin(
         self,
@@ -54,7 +56,7 @@ class ModelDrafter:
         Raises:
             Aborted: the abort flag was set.
         """
-        self._sampler, self._draws = sampler, draws
+        self._guesser.use(sampler, draws)
         reading = read_prompt(self._context, self._readable(ids[:-1]))
         next(reading)  # forgets what the prompt does not share
         if not controller.could_pay("model"):
@@ -84,8 +86,7 @@ class ModelDrafter:
             took_s = perf_counter() - started
             decode_s += took_s
             controller.spent("model", len(feed), took_s * 1e3)
-            logits = self._context.rows(1)[:, : self._n_vocab]
-            token, confidence = self._guess(logits, ids, tokens, rows)
+            token, confidence = self._guesser.guess(self._context.rows(1), ids, tokens, rows)
             tokens.append(token)
             goes_on = controller.go_on(confidence)
             if not goes_on or len(tokens) >= limit or token in self._end_tokens:
@@ -102,19 +103,6 @@ class ModelDrafter:
         """Free the draft's cache."""
         self._context.close()
 
-    def _guess(
-        self, logits: Logits, ids: Sequence[int], tokens: list[int], rows: list[Distribution]
-    ) -> tuple[int, float]:
-        """The next token and the probability that the draft gives it."""
-        before = [*ids, *tokens] if self._sampler.settings.has_penalties else ids
-        if self._sampler.settings.is_greedy:
-            token = self._sampler.picks(logits, before, ())[0]
-            return token, peak_probability(logits[0], token)
-        row = self._sampler.distributions(logits, before, ())[0]
-        rows.append(row)
-        token = self._draws.draw(row, len(ids) + len(tokens))
-        return token, row.probability(token)
-
     def _readable(self, ids: Sequence[int]) -> Sequence[int]:
         """The same for the draft: what is really in its cache, and can be compared with it."""
         if self._n_known >= self._n_vocab:
@@ -130,8 +118,3 @@ class ModelDrafter:
                 pass
             feed = feed[overdue:]
         return feed
-
-
-def peak_probability(row: Logits, peak: int) -> float:
-    """The softmax of the largest logit, in one pass over the row."""
-    return float(1.0 / np.exp(row - row[peak]).sum())

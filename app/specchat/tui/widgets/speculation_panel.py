@@ -20,6 +20,8 @@ DRAFTERS: dict[DrafterName, str] = {
     "chain": "n-gram and draft model",
     "model": "draft model",
     "ngram": "n-gram",
+    "ngram+mtp": "n-gram and MTP heads",
+    "mtp": "MTP heads",
     "none": "none, plain decoding",
 }
 

@@ -1,0 +1,336 @@
+"""MTP heads draft for their target: the text is the plain one, and their state always right."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from specchat.errors import UnsupportedModel
+from specchat.llama.context import Aborted, Context, Outputs
+from specchat.llama.extension import bind_extension
+from specchat.llama.head import make_mtp_context
+from specchat.llama.hidden import HiddenStates
+from specchat.llama.library import AbortFlag, Library
+from specchat.llama.model import Model
+from specchat.speculation.controller import FixedLength, LengthController
+from specchat.speculation.decoder import Decoder
+from specchat.speculation.drafters.base import Draft
+from specchat.speculation.drafters.chain import ChainDrafter
+from specchat.speculation.drafters.ngram import NgramDrafter
+from specchat.speculation.sampling import Sampler
+from specchat.speculation.settings import SamplingSettings
+from support.gguf_models import byte_ids, random_table, write_bigram
+from support.heads import (
+    MTP_RECIPES,
+    PLAIN_SOFTMAX,
+    Rig,
+    assert_same_draft,
+    dense,
+    draft_after,
+    fresh_draft,
+    make_target,
+    mtp_rig,
+    write_assistant,
+    write_gemma,
+    write_mtp,
+)
+from support.orderly_models import recipe, write_orderly
+from support.speaking import said, speak
+
+PROMPT = byte_ids("abcdefgh")
+OTHER = byte_ids("abcdponm")
+TOKENS = 300
+SEEDED = msgspec.structs.replace(PLAIN_SOFTMAX, temperature=0.8, top_k=5, seed=7)
+SHARED = "shared cells"
+
+
+@pytest.fixture(scope="module", params=[*MTP_RECIPES, SHARED])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def model(kind: str, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
+    path = tmp_path_factory.mktemp("mtp") / "target.gguf"
+    if kind == SHARED:
+        model = Model(library, write_gemma(library, path))
+    else:
+        model = Model(library, write_mtp(library, path, kind), load_mtp=True)
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="module")
+def heads(
+    kind: str, library: Library, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Model | None]:
+    """Where they are in a file of their own."""
+    if kind != SHARED:
+        yield None
+        return
+    path = tmp_path_factory.mktemp("mtp") / "heads.gguf"
+    heads = Model(library, write_assistant(library, path), is_head=True)
+    yield heads
+    heads.close()
+
+
+@pytest.fixture(scope="module")
+def rig(model: Model, heads: Model | None) -> Iterator[Rig]:
+    with mtp_rig(model, heads) as rig:
+        yield rig
+
+
+def plain(
+    model: Model, prompt: Sequence[int], sampling: SamplingSettings, tokens: int = TOKENS
+) -> list[int]:
+    """What the target says alone, in a context that has no heads."""
+    target = make_target(model)
+    rounds = speak(
+        target,
+        None,
+        prompt,
+        tokens=tokens,
+        draft_length=0,
+        sampling=sampling,
+        rule="auto" if sampling.is_greedy else "coupled",
+    )
+    target.close()
+    return said(rounds)
+
+
+@pytest.fixture(scope="module")
+def greedy_text(model: Model) -> list[int]:
+    return plain(model, PROMPT, SamplingSettings(temperature=0))
+
+
+@pytest.fixture(scope="module")
+def sampled_text(model: Model) -> list[int]:
+    return plain(model, PROMPT, SEEDED)
+
+
+@pytest.mark.parametrize("draft_length", [1, 2, 3, 8])
+def test_greedy_text_is_the_plain_text(rig: Rig, greedy_text: list[int], draft_length: int) -> None:
+    rounds = speak(rig.target, rig.drafter, PROMPT, tokens=TOKENS, draft_length=draft_length)
+    assert said(rounds) == greedy_text
+    accepted = sum(step.accepted for step in rounds)
+    tested = accepted + sum(step.accepted < step.drafted for step in rounds)
+    assert 0.1 < accepted / tested < 0.9  # both outcomes were met often
+
+
+@pytest.mark.parametrize("draft_length", [1, 2, 5])
+def test_coupled_text_is_the_plain_text_of_the_same_seed(
+    rig: Rig, sampled_text: list[int], draft_length: int
+) -> None:
+    rounds = speak(
+        rig.target,
+        rig.drafter,
+        PROMPT,
+        tokens=TOKENS,
+        draft_length=draft_length,
+        sampling=SEEDED,
+        rule="coupled",
+    )
+    assert said(rounds) == sampled_text
+
+
+def test_a_chain_with_ngrams_says_the_plain_text(rig: Rig, greedy_text: list[int]) -> None:
+    chain = ChainDrafter(NgramDrafter(), rig.drafter)
+    rounds = speak(rig.target, chain, PROMPT, tokens=TOKENS, draft_length=4)
+    assert said(rounds) == greedy_text
+    assert {step.source for step in rounds if step.drafted} == {"ngram", "model"}
+
+
+def test_acceptance_is_the_overlap_of_both_laws(rig: Rig, model: Model) -> None:
+    """A drafted token is kept with probability sum min(p, q), the rows recorded and worked out."""
+    expected: list[float] = []
+    accepted = 0
+    alone = make_target(model)
+    for seed in range(8):
+        recorder = Recorder(rig)
+        decoder = Decoder(
+            rig.target, recorder, Sampler(PLAIN_SOFTMAX), "token", FixedLength(2), seed
+        )
+        for _ in decoder.prefill(PROMPT):
+            pass
+        rounds = list(decoder.rounds(TOKENS))
+        accepted += sum(step.accepted for step in rounds)
+        laws = rows_of(alone, decoder.ids)
+        for (start, draft), step in zip(recorder.drafts, rounds, strict=False):
+            assert draft.distributions is not None
+            for index in range(min(step.accepted + 1, step.drafted)):
+                overlap = np.minimum(laws[start + index - 1], dense(draft.distributions[index]))
+                expected.append(float(overlap.sum()))
+    alone.close()
+    deviation = np.sqrt(sum(chance * (1 - chance) for chance in expected))
+    assert len(expected) > 1_000
+    assert abs(accepted - sum(expected)) < 4 * deviation
+
+
+class Recorder:
+    """A drafter whose drafts are kept, with the length of the sequence that each came after."""
+
+    def __init__(self, rig: Rig) -> None:
+        self._drafter = rig.drafter
+        self.drafts: list[tuple[int, Draft]] = []
+        self.begin = rig.drafter.begin
+        self.rollback = rig.drafter.rollback
+        self.close = rig.drafter.close
+
+    def draft(self, ids: Sequence[int], limit: int, controller: LengthController) -> Draft:
+        draft = self._drafter.draft(ids, limit, controller)
+        self.drafts.append((len(ids), draft))
+        return draft
+
+
+def rows_of(
+    target: Context, ids: Sequence[int]
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """The law of the token after each position."""
+    target.rollback(0)
+    laws = []
+    for start in range(0, len(ids), target.n_outputs):
+        chunk = ids[start : start + target.n_outputs]
+        target.decode(chunk, Outputs.ALL)
+        rows = Sampler(PLAIN_SOFTMAX).distributions(target.rows(len(chunk)), (), ())
+        laws += [dense(row) for row in rows]
+    return np.stack(laws)
+
+
+def test_its_state_is_that_of_heads_that_read_the_whole_text_at_once(
+    rig: Rig, model: Model, heads: Model | None
+) -> None:
+    rounds = speak(rig.target, rig.drafter, PROMPT, tokens=200, draft_length=4)
+    ids = [*PROMPT, *said(rounds)]
+    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, heads, ids, 4))
+
+
+def test_it_is_right_after_an_answer_is_given_again_and_after_an_edit(
+    rig: Rig, model: Model, heads: Model | None
+) -> None:
+    first = said(speak(rig.target, rig.drafter, PROMPT, tokens=50, draft_length=3))
+    again = said(speak(rig.target, rig.drafter, PROMPT, tokens=50, draft_length=3))
+    assert again == first
+    for prompt in (PROMPT, OTHER, [*OTHER, *first[:20]], [*OTHER, *first[:7]], OTHER[:3]):
+        for _ in Decoder(
+            rig.target, None, Sampler(PLAIN_SOFTMAX), "token", FixedLength(0), 0
+        ).prefill(prompt):
+            pass
+        assert_same_draft(draft_after(rig, prompt, 3), fresh_draft(model, heads, prompt, 3))
+
+
+def test_a_sequence_that_is_taken_up_again_is_decoded_from_its_last_token_at_the_earliest(
+    rig: Rig, model: Model, heads: Model | None
+) -> None:
+    """The hidden state before the new token is gone, and one token brings it back."""
+    text = said(speak(rig.target, rig.drafter, PROMPT, tokens=50, draft_length=3))
+    longer = [*PROMPT, *text[:20], *OTHER]
+    decoder = Decoder(rig.target, rig.drafter, Sampler(PLAIN_SOFTMAX), "token", FixedLength(0), 0)
+    [(reused, _), *_] = decoder.prefill(longer)
+    if not rig.target.memory.keeps_state:
+        assert len(PROMPT) + 20 - 1 <= reused <= len(PROMPT) + 21
+    for _ in decoder.prefill(longer):
+        pass
+    assert_same_draft(draft_after(rig, longer, 3), fresh_draft(model, heads, longer, 3))
+
+
+def test_rounds_without_it_are_read_when_it_drafts_again(
+    rig: Rig, model: Model, heads: Model | None
+) -> None:
+    """More of them than it keeps hidden states for."""
+    text = said(speak(rig.target, rig.drafter, PROMPT, tokens=30, draft_length=3))
+    ids = [*PROMPT, *text]
+    idle = said(speak(rig.target, None, ids, tokens=600, draft_length=0))
+    ids += idle
+    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, heads, ids, 4))
+
+
+def test_an_edit_is_followed_through_many_rounds_without_it(
+    rig: Rig, model: Model, heads: Model | None
+) -> None:
+    speak(rig.target, rig.drafter, PROMPT, tokens=30, draft_length=3)
+    idle = said(speak(rig.target, None, OTHER, tokens=600, draft_length=0))
+    ids = [*OTHER, *idle]
+    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, heads, ids, 4))
+
+
+def test_the_second_guess_is_the_second_heads(library: Library, tmp_path: Path) -> None:
+    """Worked out by hand: each head reads the whole text, then the draft before its guess."""
+    model = Model(library, write_mtp(library, tmp_path / "two.gguf", "two heads"), load_mtp=True)
+    expected = fresh_draft(model, None, PROMPT, 2)
+    target = make_target(model)
+    extension, last = bind_extension(library), len(PROMPT) - 1
+    head = make_mtp_context(model, target, extension, abort=AbortFlag(library))
+    hidden = HiddenStates(extension, target, every_token=True)
+    target.decode(PROMPT[:-1], Outputs.NONE)
+    states = np.vstack([np.zeros((1, hidden.width), np.float32), hidden.rows(last)])
+    head.select(0)
+    head.read(PROMPT[:-1], states[:-1], Outputs.NONE)
+    head.read(PROMPT[last:], states[last:], Outputs.LAST)
+    chain = np.vstack([states[last:], head.states(1)])
+    head.rollback(0)
+    head.select(1)
+    head.read(PROMPT[:-1], states[:-1], Outputs.NONE)
+    head.read([PROMPT[last], expected.tokens[0]], chain, Outputs.ALL)
+    [row] = Sampler(PLAIN_SOFTMAX).distributions(head.rows(2)[-1:], (), ())
+    assert expected.distributions is not None
+    np.testing.assert_allclose(dense(row), dense(expected.distributions[1]), atol=1e-5)
+    head.close()
+    target.close()
+    model.close()
+
+
+def test_a_stop_while_a_prompt_is_read_leaves_nothing_out(
+    model: Model, heads: Model | None
+) -> None:
+    prompt = [*PROMPT * 100]
+    with mtp_rig(model, heads) as rig:
+        batches = rig.target.prefill(prompt[:-1])
+        next(batches)
+        rig.target._abort.set()
+        with pytest.raises(Aborted):
+            next(batches)
+        rig.target._abort.clear()
+        for _ in rig.target.prefill(prompt[len(rig.target.tokens) : -1]):
+            pass
+        assert rig.target.tokens == prompt[:-1]
+        assert_same_draft(draft_after(rig, prompt, 3), fresh_draft(model, heads, prompt, 3))
+
+
+def test_heads_that_were_not_loaded_are_refused_in_words(library: Library, tmp_path: Path) -> None:
+    """llama.cpp would end the process."""
+    model = Model(library, write_mtp(library, tmp_path / "target.gguf", "one head"))
+    target = make_target(model)
+    with pytest.raises(UnsupportedModel) as refused:
+        make_mtp_context(model, target, bind_extension(library), abort=AbortFlag(library))
+    assert refused.value.tried == "Tried to draft with its own MTP heads for target.gguf."
+    assert refused.value.happened == "No MTP heads were loaded."
+    target.close()
+    model.close()
+
+
+def test_heads_for_another_target_are_refused_in_words(library: Library, tmp_path: Path) -> None:
+    heads = Model(library, write_mtp(library, tmp_path / "heads.gguf", "one head"), is_head=True)
+    llama = Model(library, write_bigram(tmp_path / "llama.gguf", random_table(0, "abcd")))
+    wide = recipe(
+        "glm4moe",
+        **{
+            key.replace(".", "__"): value
+            for key, value in MTP_RECIPES["one head"].metadata.items()
+            if key != "embedding_length"
+        },
+        embedding_length=128,
+    )
+    other = Model(library, write_orderly(library, tmp_path / "wide.gguf", wide))
+    for model, words in (
+        (llama, "does not give out the hidden states of llama."),
+        (other, "made for a target of width 64, and this one has 128."),
+    ):
+        target = make_target(model)
+        with pytest.raises(UnsupportedModel) as refused:
+            make_mtp_context(heads, target, bind_extension(library), abort=AbortFlag(library))
+        assert words in refused.value.happened
+        target.close()
+    for model in (heads, llama, other):
+        model.close()

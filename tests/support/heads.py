@@ -1,0 +1,265 @@
+"""Tiny targets with trained heads, and drafters as the engine makes them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from specchat.llama.context import Context
+from specchat.llama.extension import bind_extension
+from specchat.llama.head import make_mtp_context
+from specchat.llama.library import AbortFlag, Library
+from specchat.llama.model import Model
+from specchat.speculation.controller import FixedLength
+from specchat.speculation.distribution import Distribution
+from specchat.speculation.drafters.base import Draft, Drafter
+from specchat.speculation.drafters.mtp import MtpDrafter, make_mtp_drafter
+from specchat.speculation.draws import CoupledDraws
+from specchat.speculation.sampling import Sampler
+from specchat.speculation.settings import SamplingSettings
+from support.orderly_models import (
+    Weights,
+    output_matrix,
+    passes_token_on,
+    recipe,
+    write_orderly,
+)
+from support.tiny_models import Recipe, Value
+
+PLAIN_SOFTMAX = SamplingSettings(temperature=1, top_k=0, top_p=1, min_p=0)
+MIXTURE = {
+    "expert_count": 4,
+    "expert_used_count": 2,
+    "expert_feed_forward_length": 32,
+    "attention__key_length": 16,
+    "attention__value_length": 16,
+    "rope__dimension_count": 16,
+}
+STATE = {
+    "ssm__conv_kernel": 4,
+    "ssm__inner_size": 64,
+    "ssm__state_size": 16,
+    "ssm__time_step_rank": 4,
+    "ssm__group_count": 2,
+}
+MTP_RECIPES: dict[str, Recipe] = {
+    "one head": recipe(
+        "glm4moe",
+        block_count=4,
+        nextn_predict_layers=1,
+        expert_shared_count=1,
+        leading_dense_block_count=1,
+        expert_weights_scale=1.0,
+        expert_weights_norm=True,
+        **MIXTURE,
+    ),
+    "two heads": recipe(
+        "hy_v3",
+        block_count=5,
+        nextn_predict_layers=2,
+        expert_shared_feed_forward_length=32,
+        **MIXTURE,
+    ),
+    "one head, hybrid": recipe(
+        "qwen35",
+        block_count=5,
+        nextn_predict_layers=1,
+        attention__key_length=16,
+        attention__value_length=16,
+        rope__dimension_count=16,
+        rope__dimension_sections=[2, 2, 2, 2],
+        full_attention_interval=2,
+        **STATE,
+    ),
+    "one head, checkpoints": recipe(
+        "qwen3next",
+        block_count=5,
+        nextn_predict_layers=1,
+        full_attention_interval=2,
+        expert_shared_feed_forward_length=32,
+        **MIXTURE,
+        **STATE,
+    ),
+}
+SNAPSHOTS = 8
+WINDOWED: dict[str, Value] = {
+    "attention__key_length": 16,
+    "attention__value_length": 16,
+    "attention__key_length_swa": 16,
+    "attention__value_length_swa": 16,
+    "rope__dimension_count": 16,
+    "rope__dimension_count_swa": 16,
+    "attention__sliding_window": 32,
+}
+GEMMA = recipe(
+    "gemma4",
+    block_count=6,
+    attention__sliding_window_pattern=[True, True, False] * 2,
+    attention__shared_kv_layers=0,
+    embedding_length_per_layer_input=0,
+    **WINDOWED,
+)
+ASSISTANT = recipe(
+    "gemma4-assistant",
+    block_count=2,
+    nextn_predict_layers=2,
+    embedding_length=32,
+    embedding_length_out=64,
+    attention__sliding_window_pattern=[True, False],
+    **WINDOWED,
+)
+OF_ITS_OWN = ("nextn.embed_tokens", "nextn.shared_head_head")
+"""Tensors that a head may share with its target instead, as published ones do."""
+
+
+def write_mtp(library: Library, path: Path, kind: str, *, seed: int = 1) -> Path:
+    """A target with MTP heads that are often right."""
+    edits = {"eh_proj.weight": passes_token_on}
+    return write_orderly(library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=OF_ITS_OWN)
+
+
+def write_sidecar(library: Library, path: Path, kind: str, *, seed: int = 1) -> Path:
+    """The heads of the same target alone, as publishers split them off."""
+    n_heads = MTP_RECIPES[kind].metadata["nextn_predict_layers"]
+    n_blocks = MTP_RECIPES[kind].metadata["block_count"]
+    assert isinstance(n_heads, int)
+    assert isinstance(n_blocks, int)
+    trunk = [f"blk.{index}." for index in range(n_blocks - n_heads)]
+    edits = {"eh_proj.weight": passes_token_on}
+    return write_orderly(
+        library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=[*OF_ITS_OWN, *trunk]
+    )
+
+
+def write_gemma(library: Library, path: Path) -> Path:
+    """A target with sliding windows, whose heads attend to its own cells."""
+    return write_orderly(library, path, GEMMA)
+
+
+def write_assistant(library: Library, path: Path) -> Path:
+    """The heads of that target."""
+    narrow = np.random.default_rng(0).normal(0, 0.1, (32, 64)).astype(np.float32)
+
+    def of_the_token(weights: Weights) -> Weights:
+        return np.hstack([narrow, 0.5 * weights[:, 64:]])
+
+    def as_the_target_guesses(weights: Weights) -> Weights:
+        return output_matrix((64, len(weights)), 1) @ narrow.T
+
+    edits = {
+        "pre_projection.weight": of_the_token,
+        "token_embd.weight": as_the_target_guesses,
+    }
+    return write_orderly(library, path, ASSISTANT, edits=edits, shapes=_assistant_shapes())
+
+
+def _assistant_shapes() -> dict[str, tuple[int, ...]]:
+    """llama.cpp cannot be asked: it ends the process over a tensor that may be missing."""
+    width, target, vocabulary, ff, attention = 32, 64, ASSISTANT.n_vocab, 96, 4 * 16
+    shapes: dict[str, tuple[int, ...]] = {
+        "token_embd.weight": (width, vocabulary),
+        "output_norm.weight": (width,),
+        "nextn.pre_projection.weight": (2 * target, width),
+        "nextn.post_projection.weight": (width, target),
+        "rope_freqs.weight": (8,),
+    }
+    for index in range(2):
+        layer = {
+            "attn_norm": (width,),
+            "attn_q": (width, attention),
+            "attn_output": (attention, width),
+            "attn_q_norm": (16,),
+            "post_attention_norm": (width,),
+            "layer_output_scale": (1,),
+            "ffn_norm": (width,),
+            "ffn_gate": (width, ff),
+            "ffn_up": (width, ff),
+            "ffn_down": (ff, width),
+            "post_ffw_norm": (width,),
+        }
+        shapes |= {f"blk.{index}.{name}.weight": shape for name, shape in layer.items()}
+    return shapes
+
+
+def write_without_heads(library: Library, path: Path, kind: str, *, promised: bool = False) -> Path:
+    """The target without its heads; its header may go on to promise them."""
+    whole = MTP_RECIPES[kind]
+    n_blocks, n_heads = whole.metadata["block_count"], whole.metadata["nextn_predict_layers"]
+    assert isinstance(n_heads, int)
+    assert isinstance(n_blocks, int)
+    heads = [f"blk.{index}." for index in range(n_blocks - n_heads, n_blocks)]
+    if not promised:
+        metadata = {**whole.metadata, "block_count": n_blocks - n_heads}
+        del metadata["nextn_predict_layers"]
+        whole = replace(whole, metadata=metadata)
+    return write_orderly(library, path, whole, drop=heads)
+
+
+@dataclass
+class Rig:
+    """A target and the drafter that listens to it."""
+
+    target: Context
+    drafter: MtpDrafter
+
+
+def make_target(model: Model, *, n_ctx: int = 2048) -> Context:
+    """A context for one thread: with models this small others only wait."""
+    return Context(
+        model,
+        n_ctx=n_ctx,
+        n_outputs=17,
+        n_threads=1,
+        n_snapshots=SNAPSHOTS,
+        abort=AbortFlag(model.library),
+    )
+
+
+@contextmanager
+def mtp_rig(model: Model, heads: Model | None = None, *, n_ctx: int = 2048) -> Iterator[Rig]:
+    """A target with its heads, closed in the order that llama.cpp needs."""
+    target = make_target(model, n_ctx=n_ctx)
+    extension = bind_extension(model.library)
+    abort = AbortFlag(model.library)
+    head = make_mtp_context(heads or model, target, extension, abort=abort)
+    rig = Rig(target, make_mtp_drafter(target, head))
+    yield rig
+    rig.drafter.close()
+    target.close()
+
+
+def draft_after(rig: Rig, ids: Sequence[int], length: int) -> Draft:
+    """What a drafter says after a sequence whose last token its target has not decoded."""
+    controller = FixedLength(length)
+    controller.begin(length)
+    drafter: Drafter = rig.drafter
+    drafter.begin(ids, Sampler(PLAIN_SOFTMAX), CoupledDraws(1), controller)
+    draft = drafter.draft(ids, length, controller)
+    drafter.rollback(len(ids) - 1)
+    return draft
+
+
+def fresh_draft(model: Model, heads: Model | None, ids: Sequence[int], length: int) -> Draft:
+    """The same from a target and heads that have seen nothing before."""
+    with mtp_rig(model, heads) as rig:
+        for _ in rig.target.prefill(ids[:-1]):
+            pass
+        return draft_after(rig, ids, length)
+
+
+def assert_same_draft(one: Draft, other: Draft) -> None:
+    """Equal tokens from equal distributions, up to rounding."""
+    assert one.tokens == other.tokens
+    assert one.distributions is not None
+    assert other.distributions is not None
+    for mine, theirs in zip(one.distributions, other.distributions, strict=True):
+        np.testing.assert_allclose(dense(mine), dense(theirs), atol=1e-4)
+
+
+def dense(row: Distribution, size: int = 259) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Probabilities of all tokens."""
+    probabilities = np.zeros(size)
+    probabilities[row.ids] = row.probabilities
+    return probabilities
