@@ -11,6 +11,7 @@ from textual.widgets import Button, Static
 
 from specchat.choosing.offers import Offers
 from specchat.hub.builtin import BUILT_IN
+from specchat.hub.progress import Progress
 from specchat.pairing.catalog import Catalog, own_catalog_folder, read_all
 from specchat.pairing.machine import Machine
 from specchat.pairing.planner import rank_pairs
@@ -167,15 +168,30 @@ async def test_a_download_can_be_stopped_and_goes_on_where_it_was(hub: LocalHub)
         assert any(asked.range for asked in hub.asked_of_storage())
 
 
-async def test_why_a_download_waits_stays_to_be_read_until_it_goes_on(hub: LocalHub) -> None:
-    hub.faults.refuse = [(429, {"Retry-After": "2"})]
-    async with app_with(FIRST, offers=offers).run_test(size=WIDE) as pilot:
-        await until_listed(pilot)
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: "Waiting 2 s, as it asks" in progress(pilot))
-        await pilot.pause(0.5)
-        assert "Waiting 2 s, as it asks" in progress(pilot)
-        await until_ready(pilot)
+async def test_why_a_download_waits_stays_to_be_read_until_more_has_come() -> None:
+    async with app_with(LATER).run_test(size=WIDE) as pilot:
+        line = pilot.app.query_one(DownloadLine)
+        line.show("tiny-7b", so_far(100))
+        line.show("tiny-7b", None, "Waiting 20 s, as it asks.")
+        line.show("tiny-7b", so_far(100))
+        assert "Waiting 20 s, as it asks." in progress(pilot)
+        line.show("tiny-7b", so_far(101))
+        assert "101 of 600 kB" in progress(pilot)
+        assert "Waiting" not in progress(pilot)
+
+
+def so_far(kilobytes: int) -> Progress:
+    """A download of one file that has got so far."""
+    return Progress(
+        file=FILE,
+        number=1,
+        files=1,
+        stage="downloading",
+        done_bytes=1000 * kilobytes,
+        size_bytes=SIZE,
+        total_done_bytes=1000 * kilobytes,
+        total_bytes=SIZE,
+    )
 
 
 async def test_what_the_hub_refuses_is_told_and_the_list_stays(hub: LocalHub) -> None:
