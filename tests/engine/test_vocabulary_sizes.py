@@ -1,10 +1,11 @@
 """A target with a few tokens more than its draft: the draft goes on where it knows none of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 
+from specchat.llama.context import Outputs
 from specchat.llama.library import Library
 from specchat.llama.model import Model
 from specchat.speculation.controller import FixedLength
@@ -91,22 +92,28 @@ def test_sampling_with_penalties_gets_over_such_a_token(
     context.close()
 
 
-def test_a_conversation_with_such_tokens_is_not_read_again(models: tuple[Model, Model]) -> None:
+def test_a_conversation_with_such_tokens_is_not_read_again(
+    models: tuple[Model, Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
     target, draft = models
     own = make_context(draft, n_outputs=1)
     drafter = ModelDrafter(own, target.vocabulary.n_tokens)
     spoken = [*PROMPT, FURTHER[0], *PROMPT, FURTHER[1], *PROMPT]
     begin(drafter, spoken)
-    held = list(own.tokens)
-    assert len(held) == len(spoken) - 1
-    assert max(held) < draft.vocabulary.n_tokens
+    assert len(own.tokens) == len(spoken) - 1
+    assert max(own.tokens) < draft.vocabulary.n_tokens
 
-    decoded = []
+    read: list[int] = []
     decode = own.decode
-    own.decode = lambda tokens, outputs: (decoded.extend(tokens), decode(tokens, outputs))[1]  # type: ignore[method-assign]
+
+    def noted(tokens: Sequence[int], outputs: Outputs) -> None:
+        read.extend(tokens)
+        decode(tokens, outputs)
+
+    monkeypatch.setattr(own, "decode", noted)
     begin(drafter, [*spoken, *PROMPT])
 
-    assert decoded == [spoken[-1], *PROMPT[:-1]]
+    assert read == [spoken[-1], *PROMPT[:-1]]
     drafter.close()
 
 

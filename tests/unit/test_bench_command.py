@@ -30,6 +30,9 @@ MODEL: dict[str, Any] = {
     "ctx": None,
     "threads": None,
     "gpu_layers": -1,
+    "cache_type": "f16",
+    "draft_cache_type": "f16",
+    "experts_in_ram": False,
     "rpc": (),
 }
 FAILED = Failed(kind="x", title="No", message="It did not.", help="Try so.", log=("why",))
