@@ -11,7 +11,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from specchat.engine.protocol import Load, Pair
+from specchat.choosing.choice import Asked, choose
 from specchat.hub.builtin import built_in_model
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
@@ -39,7 +39,7 @@ Repeat this list:
 async def main() -> None:
     """Ask, and save what the screen shows when all has been answered."""
     app = SpecchatApp(
-        Load(Pair(str(built_in_model()))),
+        choose(Asked(target=str(built_in_model()))),
         SamplingSettings(temperature=0.0),
         SpeculationSettings(),
         max_tokens=160,

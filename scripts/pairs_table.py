@@ -6,12 +6,13 @@ python scripts/pairs_table.py > docs/pairs.md
 from pathlib import Path
 from typing import NamedTuple
 
-from specchat.commands.pairs import DRAFTERS, HEADS, context_text, speed_text
+from specchat.commands.pairs import DRAFTERS, HEADS
 from specchat.pairing.catalog import Backend, read_catalog
 from specchat.pairing.machine import Machine
 from specchat.pairing.planned import PlannedPair
 from specchat.pairing.planner import best_of_each_model, rank_pairs
 from specchat.pairing.what_if import described_machine
+from specchat.pairing.wording import context_text, speed_text
 
 
 class WhatIf(NamedTuple):

@@ -19,6 +19,15 @@ def specchat_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+@pytest.fixture(autouse=True)
+def no_models_of_other_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who runs the tests may keep models on this disk, and no test is to find them."""
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    for name in ("LLAMA_CACHE", "OLLAMA_MODELS", "SPECCHAT_MODELS", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
     """Where models made for tests are kept from run to run."""

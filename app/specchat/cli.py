@@ -13,11 +13,8 @@ from specchat import __version__
 from specchat.bench.options import BENCH_OPTIONS
 
 if TYPE_CHECKING:
-    from specchat.engine.protocol import Load
+    from specchat.choosing.choice import Choice
     from specchat.speculation.settings import SamplingSettings, SpeculationSettings
-
-LONGEST_BY_ITSELF = 16
-"""The longest draft that `--draft-length auto` goes up to."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -43,6 +40,12 @@ RPC_OPTION = click.option(
     help="Use the devices of a llama.cpp RPC server too; repeatable. Nothing is encrypted and "
     "nobody is asked for a password: for networks that you trust.",
 )
+PAIR_OPTION = click.option(
+    "--pair",
+    type=_text,
+    metavar="NAME",
+    help="A pair of the catalog that is on this disk; see: specchat pairs.",
+)
 MODEL_OPTIONS = [
     click.option("--target", type=_text, metavar="FILE", help="GGUF of the model that answers."),
     click.option(
@@ -53,9 +56,8 @@ MODEL_OPTIONS = [
     click.option(
         "--gpu-layers",
         type=int,
-        default=-1,
         metavar="N",
-        help="Layers on the GPU; default: all.",
+        help="Layers on the GPU, whether they fit or not; -1: all; default: as many as fit.",
     ),
     click.option(
         "--experts-in-ram",
@@ -65,9 +67,8 @@ MODEL_OPTIONS = [
     click.option(
         "--cache-type",
         type=click.Choice(["f16", "q8_0", "q4_0"]),
-        default="f16",
-        show_default=True,
-        help="Of the KV cache; quantised ones take less memory, at some cost in quality.",
+        help="Of the KV cache; quantised ones take less memory, at some cost in quality; default: "
+        "what the catalog has for the pair, else f16.",
     ),
     click.option(
         "--draft-cache-type",
@@ -136,26 +137,31 @@ def _options(*groups: list[Callable[[Command], Command]]) -> Callable[[Command],
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="specchat", message="%(prog)s %(version)s")
-@_options(MODEL_OPTIONS, SPECULATION_OPTIONS, SAMPLING_OPTIONS, ANSWER_OPTIONS)
+@_options([PAIR_OPTION], MODEL_OPTIONS, SPECULATION_OPTIONS, SAMPLING_OPTIONS, ANSWER_OPTIONS)
 @click.pass_context
 def cli(context: click.Context, /, **options: Any) -> None:
     """Chat with a model on this machine, and see what speculative decoding is worth.
 
-    Without a model named, the built-in one answers.
+    Without a model named, the pair that was used last is opened, else the best one on this disk,
+    else the built-in model.
     """
     if context.invoked_subcommand is not None:
         _refuse_stray_options(context)
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("The chat needs a terminal. In a pipe use: specchat run")
-    load = _load(options, draft_required=False)
     sampling, speculation = _choices(options)
+    choice = _choice(options, draft_required=False)
 
     from specchat.tui.app import run as run_screen
 
     sys.exit(
         run_screen(
-            load, sampling, speculation, system=options["system"], max_tokens=options["max_tokens"]
+            choice,
+            sampling,
+            speculation,
+            system=options["system"],
+            max_tokens=options["max_tokens"],
         )
     )
 
@@ -164,7 +170,7 @@ def cli(context: click.Context, /, **options: Any) -> None:
 @click.option(
     "--prompt", type=_text, metavar="TEXT", help="What to answer; default: standard input."
 )
-@_options(MODEL_OPTIONS, SPECULATION_OPTIONS, SAMPLING_OPTIONS, ANSWER_OPTIONS)
+@_options([PAIR_OPTION], MODEL_OPTIONS, SPECULATION_OPTIONS, SAMPLING_OPTIONS, ANSWER_OPTIONS)
 @click.option(
     "--stop", type=_text, multiple=True, metavar="TEXT", help="End before this text; repeatable."
 )
@@ -175,7 +181,6 @@ def run(**options: Any) -> None:
     from specchat.engine.protocol import Generate, Message
     from specchat.headless import run as answer
 
-    load = _load(options, draft_required=True)
     prompt = _prompt(options["prompt"])
     system = options["system"]
     conversation = [Message("system", system)] if system else []
@@ -189,7 +194,8 @@ def run(**options: Any) -> None:
         stop=options["stop"],
         log_probabilities=options["logprobs"],
     )
-    sys.exit(answer(load, request, as_json=options["as_json"]))
+    choice = _choice(options, draft_required=True)
+    sys.exit(answer(choice, request, as_json=options["as_json"]))
 
 
 @cli.command()
@@ -315,29 +321,26 @@ def _refuse_stray_options(context: click.Context) -> None:
             raise click.UsageError(f"Put {option} after '{context.invoked_subcommand}'.")
 
 
-def _load(options: dict[str, Any], *, draft_required: bool) -> Load:
-    from specchat.engine.protocol import Load, Pair, Plan
-    from specchat.hub.builtin import built_in_model
+def _choice(options: dict[str, Any], *, draft_required: bool) -> Choice:
+    from specchat.choosing.choice import Asked, choose
 
-    target = options["target"]
-    if target is None:
-        target = str(built_in_model())
-    drafts_with_model = options["drafter"] in ("auto", "model")
-    length = options["draft_length"]
-    return Load(
-        pair=Pair(target, options["draft"] if drafts_with_model else None),
-        plan=Plan(
-            n_ctx=options["ctx"],
-            n_threads=options["threads"],
-            n_gpu_layers=options["gpu_layers"],
+    return choose(
+        Asked(
+            pair=options["pair"],
+            target=options["target"],
+            draft=options["draft"],
+            ctx=options["ctx"],
+            threads=options["threads"],
+            gpu_layers=options["gpu_layers"],
             rpc=options["rpc"],
             cache_type=options["cache_type"],
             draft_cache_type=options["draft_cache_type"],
             experts_in_ram=options["experts_in_ram"],
-            max_draft_length=LONGEST_BY_ITSELF if length == "auto" else min(max(length, 0), 64),
-            measure_costs=length == "auto" and options["drafter"] != "none",
+            drafter=options["drafter"],
+            draft_length=options["draft_length"],
             draft_required=draft_required,
-        ),
+            keeps_draft=options["drafter"] == "model",
+        )
     )
 
 

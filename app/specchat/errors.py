@@ -128,3 +128,65 @@ class EngineCrashed(SpecchatError):
     kind = "engine_crashed"
     title = "The engine stopped"
     exit_code = 1
+
+
+class NotOnHub(SpecchatError):
+    """The Hub has no such repository or file, or several that fit."""
+
+    kind = "not_on_hub"
+    title = "Not found on the Hub"
+
+
+class AccessNeeded(SpecchatError):
+    """The Hub gives this model only to people whom its owner or a token lets in."""
+
+    kind = "access_needed"
+    title = "The Hub asks who you are"
+    exit_code = 1
+
+
+class HubUnreachable(SpecchatError):
+    """No answer from the Hub: no network, a proxy in the way, or offline by choice."""
+
+    kind = "hub_unreachable"
+    title = "The Hub cannot be reached"
+    exit_code = 1
+
+
+class HubRefused(SpecchatError):
+    """The Hub answered with an error of its own, or asked for more patience than we have."""
+
+    kind = "hub_refused"
+    title = "The Hub refused"
+    exit_code = 1
+
+
+class DamagedDownload(SpecchatError):
+    """What came is not the file that the Hub has."""
+
+    kind = "damaged_download"
+    title = "The download is damaged"
+    exit_code = 1
+
+
+class DiskFull(SpecchatError):
+    """The file does not fit on the disk."""
+
+    kind = "disk_full"
+    title = "Not enough room on the disk"
+    exit_code = 1
+
+
+class CannotWrite(SpecchatError):
+    """A folder in which a file has to be made may not be written to."""
+
+    kind = "cannot_write"
+    title = "That folder cannot be written to"
+    exit_code = 1
+
+
+class NotOurs(SpecchatError):
+    """Specchat deletes only what it downloaded itself."""
+
+    kind = "not_ours"
+    title = "Not downloaded by specchat"

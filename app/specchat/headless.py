@@ -1,16 +1,21 @@
 """One prompt in, one answer out, no screen."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import io
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from specchat.engine.client import EngineClient
 from specchat.engine.protocol import (
+    Devices,
+    DevicesFound,
     DrafterName,
     EngineFacts,
     Event,
@@ -18,13 +23,18 @@ from specchat.engine.protocol import (
     Finished,
     FinishReason,
     Generate,
-    Load,
     Loaded,
     Notice,
     Round,
     Stop,
 )
+from specchat.pairing.machine import Machine
+from specchat.pairing.memory import MemoryPlan
 from specchat.speculation.settings import DraftLength, Rule
+
+if TYPE_CHECKING:
+    from specchat.choosing.choice import Choice
+    from specchat.choosing.placing import Placed
 
 CANCELLED_EXIT_CODE = 130
 
@@ -52,6 +62,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     draft_s: float
     verify_s: float
     overhead_s: float
+    draft_decode_s: float
+    of_limit: float | None
     plain_tokens_per_second: float | None
     speed_up: float | None
     rule: Rule
@@ -63,9 +75,11 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     draft: str | None
     engine: EngineFacts
     alarms: tuple[Notice, ...]
+    memory: MemoryPlan | None
+    """What each device was planned to hold, and what had to give; None: it could not be planned."""
 
     @classmethod
-    def of(cls, loaded: Loaded, finished: Finished) -> "RunReport":
+    def of(cls, loaded: Loaded, finished: Finished, memory: MemoryPlan | None) -> RunReport:
         """The report of a finished answer."""
         figures = finished.figures
         return cls(
@@ -89,6 +103,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             draft_s=figures.draft_s,
             verify_s=figures.verify_s,
             overhead_s=figures.overhead_s,
+            draft_decode_s=figures.draft_decode_s,
+            of_limit=figures.of_limit,
             plain_tokens_per_second=figures.plain_tokens_per_second,
             speed_up=figures.speed_up,
             rule=finished.rule,
@@ -100,6 +116,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             draft=loaded.draft.path if loaded.draft else None,
             engine=loaded.engine,
             alarms=finished.alarms,
+            memory=memory,
         )
 
 
@@ -108,26 +125,43 @@ def report_schema() -> bytes:
     return msgspec.json.format(msgspec.json.encode(msgspec.json.schema(RunReport)), indent=2)
 
 
-def run(load: Load, request: Generate, *, as_json: bool) -> int:
+def run(choice: Choice, request: Generate, *, as_json: bool) -> int:
     """Answer on standard output, figures on standard error; returns the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an old code page cannot write all of Unicode
     try:
-        return asyncio.run(_run(load, request, as_json=as_json))
+        return asyncio.run(_run(choice, request, as_json=as_json))
     except BrokenPipeError:
         # The reader of our output is gone; keep Python from complaining when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-async def _run(load: Load, request: Generate, *, as_json: bool) -> int:
+async def _run(choice: Choice, request: Generate, *, as_json: bool) -> int:
     client = await EngineClient.start()
     printer = Printer(as_json=as_json, live=sys.stdout.isatty() and not as_json)
     _on_interrupt(client, request.id, printer)
-    try:
-        await client.send(load)
+
+    # The engine's process starts while these are imported.
+    from specchat.choosing.machine_now import system_alone
+    from specchat.choosing.placing import place
+
+    async def load(machine: Machine) -> None:
+        placed = await place(choice, machine)
+        printer.tell(placed)
+        await client.send(placed.load)
         await client.send(request)
+
+    try:
+        machine = system_alone(choice.asked.rpc)
+        if machine is not None:
+            await load(machine)
+        else:
+            await client.send(Devices(choice.asked.rpc))
         async for event in client.events():
+            if isinstance(event, DevicesFound):
+                await load(event.machine)
+                continue
             exit_code = printer.show(event)
             if exit_code is not None:
                 return exit_code
@@ -138,7 +172,7 @@ async def _run(load: Load, request: Generate, *, as_json: bool) -> int:
         await client.close()
 
 
-def _on_interrupt(client: EngineClient, id: int, printer: "Printer") -> None:
+def _on_interrupt(client: EngineClient, id: int, printer: Printer) -> None:
     """Ctrl+C ends the answer and keeps what came; before there is one, or again, it ends all."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     sent: list[asyncio.Task[None]] = []
@@ -163,8 +197,15 @@ class Printer:
 
     def __init__(self, *, as_json: bool, live: bool) -> None:
         self.loaded: Loaded | None = None
+        self._memory: MemoryPlan | None = None
         self._as_json = as_json
         self._live = live
+
+    def tell(self, placed: Placed) -> None:
+        """What had to give before anything is loaded."""
+        self._memory = placed.plan
+        for notice in placed.notices:
+            _say(_line(notice))
 
     def show(self, event: Event) -> int | None:
         """The exit code once the event is the last one."""
@@ -172,7 +213,7 @@ class Printer:
             case Loaded():
                 self.loaded = event
                 for notice in event.notices:
-                    _say(f"{notice.title}: {notice.message} {notice.help}")
+                    _say(_line(notice))
             case Round(text=text) if self._live:
                 print(text, end="", flush=True)
             case Finished():
@@ -188,13 +229,13 @@ class Printer:
     def _finish(self, finished: Finished) -> None:
         assert self.loaded is not None
         if self._as_json:
-            report = msgspec.json.encode(RunReport.of(self.loaded, finished))
+            report = msgspec.json.encode(RunReport.of(self.loaded, finished, self._memory))
             print(report.decode(), flush=True)
         else:
             print(finished.tail if self._live else finished.text, flush=True)
             _say(figures_line(finished))
             for alarm in finished.alarms:
-                _say(f"{alarm.title}: {alarm.message} {alarm.help}")
+                _say(_line(alarm))
 
 
 def figures_line(finished: Finished) -> str:
@@ -214,6 +255,10 @@ def figures_line(finished: Finished) -> str:
     parts.append(f"{figures.emitted} tokens")
     parts.append(f"drafter {finished.drafter}, length {finished.draft_length}, {finished.rule}")
     return " · ".join(parts)
+
+
+def _line(notice: Notice) -> str:
+    return " ".join(filter(None, (f"{notice.title}:", notice.message, notice.help)))
 
 
 def _say(*lines: str) -> None:

@@ -15,7 +15,7 @@ from specchat.pairing.gguf_file import read_gguf
 from specchat.pairing.machine import Device
 from specchat.pairing.memory_estimate import CacheType, ContextSizes
 from specchat.pairing.placement import PlacedModel, Use
-from specchat.pairing.shape import ModelShape
+from specchat.pairing.shape import MOST_SNAPSHOTS, ModelShape
 from specchat.pairing.shape_header import shape_from_header
 from support.memory_recipes import RECIPES
 from support.native_memory import NativeModel, Taken, can_tell
@@ -63,8 +63,15 @@ def compare(library: Library, path: Path, label: str, table: list[str]) -> None:
         for batch in (CPU_BATCH, GPU_BATCH):
             pairs = []
             for n_ctx in CONTEXTS:
-                [truth] = model.taken(n_ctx=n_ctx, batch=batch, n_outputs=N_OUTPUTS).values()
-                sizes = ContextSizes(n_ctx=n_ctx, n_ubatch=batch[1], n_outputs=N_OUTPUTS)
+                [truth] = model.taken(
+                    n_ctx=n_ctx, batch=batch, n_outputs=N_OUTPUTS, n_snapshots=MOST_SNAPSHOTS
+                ).values()
+                sizes = ContextSizes(
+                    n_ctx=n_ctx,
+                    n_ubatch=batch[1],
+                    n_outputs=N_OUTPUTS,
+                    n_snapshots=MOST_SNAPSHOTS,
+                )
                 use = estimate(shape, sizes)
                 pairs.append((use._replace(weights=use.weights + listed_twice), truth))
             table.append(row(label, batch[1], pairs))

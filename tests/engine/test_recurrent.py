@@ -1,9 +1,13 @@
-"""A target whose state cannot step back: plain decoding, and every answer as from a cold start."""
+"""Targets that keep a state draft like any other, and say what they would say from a cold start."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
+from gguf import GGMLQuantizationType
 
 from specchat.engine.protocol import (
     Event,
@@ -16,91 +20,307 @@ from specchat.engine.protocol import (
     PromptProgress,
 )
 from specchat.engine.session import Session
-from specchat.errors import DraftMismatch
-from specchat.llama.context import Context, Outputs
+from specchat.llama.context import CPU_BATCH, Context, Outputs
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
+from specchat.pairing.shape import MOST_SNAPSHOTS
+from specchat.speculation.controller import LengthController
+from specchat.speculation.drafters.base import Draft
+from specchat.speculation.drafters.model import ModelDrafter
+from specchat.speculation.draws import Draws
+from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
 from support.aborting import AbortInside
 from support.engine_process import ask
-from support.gguf_models import byte_ids, random_table, write_bigram, write_mamba
-from support.speaking import Speaker
+from support.gguf_models import byte_ids
+from support.hybrid_models import HYBRIDS, WITH_SNAPSHOTS
+from support.memory_recipes import recipe
+from support.speaking import Speaker, said, speak
+from support.tiny_models import write_random
 
-PLAN = Plan(n_ctx=1024, measure_costs=False)
+PLAN = Plan(n_ctx=1024, n_threads=1, max_draft_length=8, measure_costs=False)
+LETTERS = dict.fromkeys(byte_ids("abcdefgh"), 60.0)
+"""With so few letters a text often says again what it said before, and never ends."""
+GREEDY = SamplingSettings(temperature=0, logit_bias=LETTERS)
 QUESTION = Message("user", "once-upon-a-time-there-was-a-fox")
 NEXT = Message("user", "-and-a-hen.")
+CHOICES: tuple[DrafterChoice, ...] = ("auto", "ngram", "model")
 TOKENS = 40
+LONG = 300
+RIGHT = (0.6, 0.9, 0.0)
+"""How often a drafter is right."""
 
 
 @pytest.fixture(scope="module")
-def mamba_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_mamba(tmp_path_factory.mktemp("mamba") / "mamba.gguf")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("hybrids")
 
 
 @pytest.fixture(scope="module")
-def bigram_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    table = random_table(0, "abcdefgh")
-    return write_bigram(tmp_path_factory.mktemp("bigram") / "bigram.gguf", table)
+def paths(library: Library, folder: Path) -> dict[str, Path]:
+    """A tiny random model of each architecture."""
+    return {
+        name: write_random(library, folder / f"{name}.gguf", each) for name, each in HYBRIDS.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def draft_paths(library: Library, folder: Path) -> dict[str, Path]:
+    """The same weights in fewer bits: often right, and a model with a state as well."""
+    return {
+        name: write_random(
+            library,
+            folder / f"{name}-draft.gguf",
+            replace(each, quantisation=GGMLQuantizationType.Q4_0),
+        )
+        for name, each in HYBRIDS.items()
+    }
 
 
 @pytest.fixture
-def speaker(library: Library, mamba_path: Path) -> Iterator[Speaker]:
-    speaker = Speaker(library, mamba_path, plan=PLAN)
+def speaker(library: Library, paths: dict[str, Path]) -> Iterator[Speaker]:
+    speaker = Speaker(library, paths["mamba"], plan=PLAN)
     yield speaker
     speaker.session.close()
 
 
 @pytest.fixture
-def cold(library: Library, mamba_path: Path) -> Iterator[Speaker]:
+def cold(library: Library, paths: dict[str, Path]) -> Iterator[Speaker]:
     """A session that has said nothing yet."""
-    speaker = Speaker(library, mamba_path, plan=PLAN)
+    speaker = Speaker(library, paths["mamba"], plan=PLAN)
     yield speaker
     speaker.session.close()
+
+
+def plain(rule: str = "auto") -> SpeculationSettings:
+    """Nothing is drafted."""
+    return SpeculationSettings(
+        drafter="none", draft_length=0, rule="coupled" if rule == "coupled" else "auto"
+    )
+
+
+def drafting(drafter: DrafterChoice, length: int) -> SpeculationSettings:
+    return SpeculationSettings(drafter=drafter, draft_length=length)
 
 
 def answer_of(finished: Finished) -> Message:
     return Message("assistant", finished.text)
 
 
-def test_it_loads_and_says_that_it_decodes_plainly(speaker: Speaker) -> None:
-    loaded = speaker.session.loaded()
-    assert loaded.target.architecture == "mamba"
-    assert loaded.drafter == "none"
-    [notice] = [notice for notice in loaded.notices if notice.kind == "plain_decoding"]
-    assert "tiny mamba keeps a state that cannot step back" in notice.message
-    finished = speaker.answer(QUESTION, max_tokens=TOKENS)
-    assert finished.drafter == "none"
-    assert finished.figures.emitted == TOKENS
+def context_of(model: Model, n_snapshots: int = 8) -> Context:
+    """Of one thread: with more, attention of a single token sums in another order."""
+    return Context(
+        model,
+        n_ctx=512,
+        n_outputs=9,
+        abort=AbortFlag(model.library),
+        n_threads=1,
+        n_snapshots=n_snapshots,
+    )
 
 
-@pytest.mark.parametrize("choice", ["auto", "ngram", "none"])
-def test_a_draft_length_that_is_asked_for_changes_nothing(
-    speaker: Speaker, cold: Speaker, choice: DrafterChoice
+class OftenRight:
+    """A drafter that knows the text, and is wrong now and then: every length of a kept draft."""
+
+    def __init__(self, text: Sequence[int], right: float, seed: int) -> None:
+        self._text = text
+        self._right = right
+        self._random = np.random.default_rng(seed)
+
+    def begin(
+        self, ids: Sequence[int], sampler: Sampler, draws: Draws, controller: LengthController
+    ) -> None:
+        """Nothing to get ready."""
+
+    def draft(self, ids: Sequence[int], limit: int, controller: LengthController) -> Draft:
+        tokens: list[int] = []
+        if not controller.start("ngram", 0.5, 1):
+            return Draft()
+        for token in self._text[len(ids) : len(ids) + limit]:
+            wrong = self._random.random() >= self._right
+            tokens.append(3 + (token + 1) % 250 if wrong else token)
+            if not controller.go_on(0.5):
+                break
+        return Draft(tokens, source="ngram")
+
+    def rollback(self, length: int) -> None:
+        """It keeps nothing."""
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+
+@pytest.mark.parametrize("name", HYBRIDS)
+def test_greedy_text_is_the_plain_one_whatever_is_drafted_and_kept(
+    library: Library, paths: dict[str, Path], name: str
 ) -> None:
-    for sampling in (SamplingSettings(temperature=0), SamplingSettings(seed=3)):
-        asked = speaker.answer(
-            QUESTION,
-            sampling=sampling,
-            speculation=SpeculationSettings(drafter=choice, draft_length=4),
-            max_tokens=TOKENS,
+    """Every architecture, lengths 1 to 8, drafts that are never, now and then and mostly right."""
+    model = Model(library, paths[name])
+    context = context_of(model)
+    prompt = byte_ids(QUESTION.content)
+    settings = SamplingSettings(temperature=0, logit_bias={2: -100.0})
+    expected = said(speak(context, None, prompt, tokens=LONG, draft_length=0, sampling=settings))
+    kept = replayed = 0
+    for length in range(1, 9):
+        drafter = OftenRight([*prompt, *expected], RIGHT[length % len(RIGHT)], seed=length)
+        rounds = speak(
+            context, drafter, prompt, tokens=LONG, draft_length=length, sampling=settings
         )
-        plain = cold.answer(
-            QUESTION,
-            sampling=sampling,
-            speculation=SpeculationSettings(drafter="none", draft_length=0),
-            max_tokens=TOKENS,
+        assert said(rounds) == expected
+        kept += sum(step.accepted for step in rounds)
+        replayed += sum(step.replayed for step in rounds)
+    assert kept > LONG
+    assert (replayed == 0) == (name in WITH_SNAPSHOTS)
+    context.close()
+    model.close()
+
+
+@pytest.mark.parametrize("name", HYBRIDS)
+def test_every_answer_of_a_restless_conversation_is_that_of_a_cold_start(
+    library: Library, paths: dict[str, Path], draft_paths: dict[str, Path], name: str
+) -> None:
+    """Next turns, the same again, changed messages and stops; greedy and sampled (coupled)."""
+    warm = Speaker(library, paths[name], draft_paths[name], PLAN)
+    random = np.random.default_rng(len(name))
+    turns: list[Message] = [QUESTION]
+    drafted = accepted = reused = 0
+    for number in range(14):
+        rule = "coupled" if random.random() < 0.5 else "auto"
+        temperature = 0.8 if rule == "coupled" else 0.0
+        sampling = SamplingSettings(temperature=temperature, seed=number, logit_bias=LETTERS)
+        speculation = SpeculationSettings(
+            drafter=CHOICES[random.integers(len(CHOICES))],
+            draft_length=int(random.integers(1, 9)),
+            rule="coupled" if rule == "coupled" else "auto",
         )
-        assert asked.tokens == plain.tokens
-        assert (asked.figures.drafted, asked.draft_length) == (0, 0)
-        assert asked.figures.rounds == TOKENS
+        stop = int(random.integers(1, 9)) if random.random() < 0.3 else None
+        said_now = warm.answer(
+            *turns,
+            sampling=sampling,
+            speculation=speculation,
+            max_tokens=TOKENS,
+            abort_after=stop,
+        )
+        fresh = Speaker(library, paths[name], plan=PLAN)
+        expected = fresh.answer(
+            *turns, sampling=sampling, speculation=plain(rule), max_tokens=TOKENS
+        )
+        fresh.session.close()
+        assert said_now.tokens == expected.tokens[: len(said_now.tokens)]
+        assert (len(said_now.tokens) == TOKENS) == (stop is None)
+        drafted += said_now.figures.drafted
+        accepted += said_now.figures.accepted
+        reused += said_now.figures.reused_tokens
+        match random.integers(3):
+            case 0:
+                turns += [answer_of(said_now), Message("user", f"-and-{number}")]
+            case 1 if len(turns) > 1:
+                del turns[int(random.integers(1, len(turns))) :]
+                turns = turns[: len(turns) - (len(turns) % 2 == 0)]
+                turns[-1] = Message("user", f"{turns[-1].content}-or-{number}")
+    assert 0 < accepted < drafted
+    assert reused > 0
+    warm.session.close()
+
+
+def test_it_loads_without_a_notice_and_says_how_it_steps_back(
+    library: Library, paths: dict[str, Path]
+) -> None:
+    for name, stepping_back in (("mamba", "checkpoints"), ("qwen35", "snapshots")):
+        speaker = Speaker(library, paths[name], plan=PLAN)
+        loaded = speaker.session.loaded()
+        assert loaded.target.architecture == name
+        assert (loaded.drafter, loaded.stepping_back) == ("ngram", stepping_back)
+        assert [notice.kind for notice in loaded.notices] == ["no_template"]
+        speaker.session.close()
+
+
+def test_an_answer_tells_what_was_decoded_again_and_how_long_stepping_back_took(
+    speaker: Speaker,
+) -> None:
+    finished = speaker.answer(
+        QUESTION, sampling=GREEDY, speculation=drafting("ngram", 4), max_tokens=200
+    )
+    figures = finished.figures
+    assert figures.tested > figures.accepted > 0
+    assert figures.replayed > 0
+    assert 0 < figures.step_back_s < figures.decode_s
+
+
+def test_the_length_that_is_chosen_by_itself_changes_no_text(
+    speaker: Speaker, cold: Speaker
+) -> None:
+    auto = speaker.answer(
+        QUESTION, sampling=GREEDY, speculation=SpeculationSettings(), max_tokens=LONG
+    )
+    expected = cold.answer(QUESTION, sampling=GREEDY, speculation=plain(), max_tokens=LONG)
+    assert auto.tokens == expected.tokens
+    assert auto.figures.drafted > 0
+
+
+def test_no_draft_is_longer_than_the_snapshots_that_can_take_it_back(
+    library: Library, paths: dict[str, Path]
+) -> None:
+    plan = Plan(n_ctx=1024, n_threads=1, max_draft_length=16, measure_costs=False)
+    speaker = Speaker(library, paths["qwen35"], plan=plan)
+    finished = speaker.answer(
+        QUESTION, sampling=GREEDY, speculation=drafting("ngram", 16), max_tokens=200
+    )
+    assert len(finished.figures.accepted_histogram) == 1 + MOST_SNAPSHOTS
+    assert finished.figures.accepted > 0
+    speaker.session.close()
+
+
+@pytest.mark.parametrize("name", ["mamba", "qwen35", "falcon-h1"])
+def test_a_draft_models_state_after_many_rounds_is_one_built_from_scratch(
+    library: Library, paths: dict[str, Path], draft_paths: dict[str, Path], name: str
+) -> None:
+    target, draft = Model(library, paths[name]), Model(library, draft_paths[name])
+    context, drafts = context_of(target), context_of(draft, n_snapshots=0)
+    drafter = ModelDrafter(drafts, target.vocabulary.n_tokens)
+    rounds = speak(
+        context, drafter, byte_ids(QUESTION.content), tokens=LONG, draft_length=4, sampling=GREEDY
+    )
+    tested = sum(min(step.accepted + 1, step.drafted) for step in rounds)
+    assert 0 < sum(step.accepted for step in rounds) < tested
+    tokens = list(drafts.tokens)
+    drafts.decode([100], Outputs.LAST)
+    row = drafts.rows(1)[0].copy()
+    drafts.rollback(0)
+    for _ in drafts.prefill(tokens):
+        pass
+    drafts.decode([100], Outputs.LAST)
+    np.testing.assert_array_equal(drafts.rows(1)[0], row)
+    context.close()
+    drafter.close()
+    draft.close()
+    target.close()
+
+
+def test_a_model_with_a_state_drafts_for_one_with_a_plain_cache(
+    library: Library, folder: Path, draft_paths: dict[str, Path]
+) -> None:
+    llama = recipe("llama", n_layer=2, n_embd=64, heads=(4, 2), n_ff=96)
+    path = write_random(library, folder / "llama.gguf", llama)
+    plan = msgspec.structs.replace(PLAN, draft_required=True)
+    speaker = Speaker(library, path, draft_paths["mamba"], plan)
+    loaded = speaker.session.loaded()
+    assert (loaded.drafter, loaded.stepping_back) == ("chain", "cache")
+    said_now = speaker.answer(
+        QUESTION, sampling=GREEDY, speculation=drafting("model", 3), max_tokens=LONG
+    )
+    alone = speaker.answer(QUESTION, sampling=GREEDY, speculation=plain(), max_tokens=LONG)
+    assert said_now.tokens == alone.tokens
+    assert 0 < said_now.figures.accepted < said_now.figures.tested
+    speaker.session.close()
 
 
 def test_the_answer_is_the_one_of_a_fresh_state_fed_token_by_token(
-    library: Library, mamba_path: Path, speaker: Speaker
+    library: Library, paths: dict[str, Path], speaker: Speaker
 ) -> None:
     """Greedy text worked out without the decoder."""
     finished = speaker.answer(QUESTION, max_tokens=10)
-    model = Model(library, mamba_path)
+    model = Model(library, paths["mamba"])
     context = Context(model, n_ctx=256, n_outputs=1, abort=AbortFlag(library))
     expected: list[int] = []
     for token in byte_ids(QUESTION.content):
@@ -137,7 +357,8 @@ def test_an_answer_given_again_equals_a_cold_start(speaker: Speaker, cold: Speak
     for _ in range(3):
         again = speaker.answer(QUESTION, max_tokens=TOKENS)
         assert again.tokens == expected.tokens
-        assert again.figures.reused_tokens == 0
+        assert again.figures.reused_tokens in (0, len(QUESTION.content) - 1)
+    assert again.figures.reused_tokens > 0
 
 
 @pytest.mark.parametrize("rounds", [1, 7])
@@ -174,23 +395,29 @@ def test_after_a_stop_between_two_batches_of_the_prompt_what_was_read_stays(
 
 
 def test_after_a_stop_inside_a_decode_the_next_answer_equals_a_cold_start(
-    library: Library, mamba_path: Path, cold: Speaker
+    library: Library, paths: dict[str, Path], cold: Speaker
 ) -> None:
+    """What is left is what was marked before that call, or saved; never half a step."""
     long = "a-long-story-" * 30  # several batches, of several micro-batches each
-    expected = cold.answer(Message("user", long), max_tokens=TOKENS)
     abort = AbortInside(library)
-    session = Session(library, Load(Pair(str(mamba_path)), PLAN), abort, lambda make: None)
+    session = Session(library, Load(Pair(str(paths["mamba"])), PLAN), abort, lambda make: None)
     before = abort.asked
-    outcome_of(session, ask(1, long, max_tokens=TOKENS))
+    outcome_of(session, ask(1, f"01-{long}", max_tokens=TOKENS, sampling=GREEDY))
     asks = abort.asked - before
+    left = set()
     for number, place in enumerate(range(5, asks, asks // 20), 2):
+        story = f"{number:02}-{long}"  # shares nothing with the last one
+        expected = cold.answer(Message("user", story), max_tokens=TOKENS, sampling=GREEDY)
         abort.at(place)
-        stopped = outcome_of(session, ask(number, long, max_tokens=TOKENS))
+        request = ask(number, story, max_tokens=TOKENS, sampling=GREEDY)
+        stopped = outcome_of(session, request)
         assert stopped.finish_reason == "cancelled"
-        assert stopped.n_past == 0  # half a step is no state
         assert stopped.tokens == expected.tokens[: len(stopped.tokens)]
-        again = outcome_of(session, ask(number, long, max_tokens=TOKENS))
+        again = outcome_of(session, request)
         assert again.tokens == expected.tokens
+        assert again.figures.reused_tokens == min(stopped.n_past, len(story) - 1)
+        left.add(min(stopped.n_past, len(story) - 1))
+    assert {0, CPU_BATCH[0]} < left
     session.close()
 
 
@@ -208,28 +435,3 @@ def outcome_of(
     finished = events[-1]
     assert isinstance(finished, Finished)
     return finished
-
-
-def test_a_recurrent_draft_is_refused_in_words(
-    library: Library, bigram_path: Path, mamba_path: Path
-) -> None:
-    with pytest.raises(DraftMismatch) as refused:
-        Speaker(
-            library,
-            bigram_path,
-            mamba_path,
-            Plan(n_ctx=1024, measure_costs=False, draft_required=True),
-        )
-    assert "mamba, keeps a state that cannot step back" in refused.value.happened
-    assert "mamba.gguf for bigram.gguf" in refused.value.tried
-    assert refused.value.next_step
-
-
-def test_without_its_recurrent_draft_a_chat_drafts_by_ngrams(
-    library: Library, bigram_path: Path, mamba_path: Path
-) -> None:
-    speaker = Speaker(library, bigram_path, mamba_path, PLAN)
-    loaded = speaker.session.loaded()
-    assert (loaded.draft, loaded.drafter) == (None, "ngram")
-    assert "draft_mismatch" in [notice.kind for notice in loaded.notices]
-    speaker.session.close()

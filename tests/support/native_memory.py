@@ -102,6 +102,13 @@ class NativeModel:
         params.n_rs_seq = n_snapshots
         mark = self._library.log.mark()
         context = api.llama_init_from_model(self._model, params)
+        has_state = api.llama_model_is_recurrent(self._model) or api.llama_model_is_hybrid(
+            self._model
+        )
+        if has_state and not api.llama_n_rs_seq(context):  # as the engine's contexts then are
+            api.llama_free(context)
+            params.n_seq_max, params.kv_unified = 2, True
+            context = api.llama_init_from_model(self._model, params)
         assert context, self._library.log.errors(mark)
         found = self._breakdown(context)
         api.llama_free(context)

@@ -3,18 +3,24 @@
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
-from specchat.engine.protocol import Load, Pair
+from specchat.choosing.choice import Asked, Choice, choose
+from specchat.choosing.placing import place
+from specchat.engine.protocol import Pair
+from specchat.pairing.machine import Machine
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.messages import Answer, Question
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import SpeculationPanel
+from specchat.tui.world import World
+from unit.machines import CARD_8
 
 SCRIPTED_ENGINE = Path(__file__).with_name("scripted_engine.py")
 PAIR = Pair("/models/Target-7B-Q4_K_M.gguf", "/models/Draft-0.5B-Q8_0.gguf")
@@ -22,14 +28,24 @@ WIDE = (120, 40)
 DEADLINE_S = 20.0
 
 
-def make_app(scenario: str, *, system: str | None = None) -> SpecchatApp:
+def make_app(
+    scenario: str, *, choice: Choice | None = None, system: str | None = None
+) -> SpecchatApp:
     """The screen with an engine that follows this scenario."""
     return SpecchatApp(
-        Load(PAIR),
+        choice or choose(Asked(target=PAIR.target, draft=PAIR.draft)),
         SamplingSettings(),
         SpeculationSettings(),
         system=system,
+        world=world_of(scenario),
+    )
+
+
+def world_of(scenario: str, machine: Machine = CARD_8) -> World:
+    """An engine that follows this scenario, on this machine."""
+    return World(
         engine_command=(sys.executable, str(SCRIPTED_ENGINE), scenario),
+        place=partial(place, machine=machine),
     )
 
 
@@ -37,7 +53,7 @@ async def wait_until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     """Let the screen run until this holds."""
     deadline = time.monotonic() + DEADLINE_S
     while not holds():
-        assert time.monotonic() < deadline, f"gave up waiting; the chat shows:\n{chat(pilot)}"
+        assert time.monotonic() < deadline, f"gave up waiting; it shows:\n{everything(pilot)}"
         await pilot.pause(0.02)
     await pilot.pause()
 
@@ -121,3 +137,9 @@ def panel(pilot: Pilot[None]) -> str:
 
 def _in_markdown(widget: Static) -> bool:
     return any(isinstance(parent, Markdown) for parent in widget.ancestors)
+
+
+def everything(pilot: Pilot[None]) -> str:
+    """All text of the screen in front, for a test that waits in vain."""
+    shown = pilot.app.screen.query(Static).results(Static)
+    return "\n".join(str(widget.content) for widget in shown if widget.display)

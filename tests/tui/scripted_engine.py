@@ -5,8 +5,10 @@ the times are all written down here, so that every run looks the same.
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from specchat.engine.protocol import (
     Command,
@@ -86,14 +88,12 @@ class Script:
 
     def __init__(self, scenario: str) -> None:
         self.scenario = scenario
-        self.loads = 0
 
     def run(self) -> None:
         """Obey commands until there are none."""
         while (command := self.receive()) is not None:
             match command:
                 case Load():
-                    self.loads += 1
                     self.load(command)
                 case Generate():
                     self.generate(command)
@@ -116,7 +116,7 @@ class Script:
         self.send(LoadProgress("target", 0.62))
         if self.scenario == "loading":
             return
-        if self.scenario == "load-failure" and self.loads == 1:
+        if self.scenario == "load-failure" and self.first_time():
             self.send(LOAD_FAILURE)
             return
         has_draft = command.pair.draft is not None and self.scenario != "notice"
@@ -134,6 +134,15 @@ class Script:
                 load_s=1.5,
             )
         )
+
+    def first_time(self) -> bool:
+        """Whether no engine of this test was here before."""
+        mark = Path(os.environ["SPECCHAT_HOME"], "was-here")
+        try:
+            mark.touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
 
     def generate(self, command: Generate) -> None:
         """Answer as the scenario has it."""

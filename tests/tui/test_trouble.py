@@ -2,14 +2,21 @@
 
 import os
 import signal
+from functools import partial
+from pathlib import Path
 
+from msgspec.structs import replace
 from textual.pilot import Pilot
-from textual.widgets import Button
+from textual.widgets import Button, Static
 
-from specchat.engine.protocol import Load
+from specchat.choosing.choice import Asked, choose
+from specchat.choosing.placing import place
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
+from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.loading_bar import LoadingBar
+from specchat.tui.world import World
+from support.header_files import layers, texts, write_header_file
 from tui.screen_driver import (
     PAIR,
     WIDE,
@@ -22,10 +29,12 @@ from tui.screen_driver import (
     notes,
     prompt,
     questions,
+    screen,
     tails,
     until_ready,
     wait_until,
 )
+from unit.machines import CARD_8
 
 
 async def kill_in_mid_answer(pilot: Pilot[None]) -> SpecchatApp:
@@ -62,6 +71,8 @@ async def test_a_killed_engine_is_started_again_by_a_key() -> None:
 async def test_a_killed_engine_is_started_again_by_a_click() -> None:
     async with make_app("hold").run_test(size=(60, 16)) as pilot:
         await kill_in_mid_answer(pilot)
+        pilot.app.query_one(ChatView).scroll_end(animate=False)
+        await pilot.pause()
         assert await pilot.click(Button)
         await until_ready(pilot)
         await ask_and_wait(pilot, "second")
@@ -114,10 +125,10 @@ async def test_an_unreadable_engine_is_given_up() -> None:
 
 async def test_an_engine_that_cannot_be_started() -> None:
     app = SpecchatApp(
-        Load(PAIR),
+        choose(Asked(target=PAIR.target)),
         SamplingSettings(),
         SpeculationSettings(),
-        engine_command=("/nowhere/engine",),
+        world=World(engine_command=("/nowhere/engine",), place=partial(place, machine=CARD_8)),
     )
     async with app.run_test(size=WIDE) as pilot:
         await wait_until(pilot, lambda: app.state == "broken")
@@ -179,3 +190,52 @@ async def test_an_answer_that_fails_midway_keeps_its_text() -> None:
         assert notes(pilot)[0].startswith("failed")
         await ask_and_wait(pilot, "second")
         assert app.conversation.messages[1].content == "Half of it"
+
+
+async def test_after_a_crash_less_is_offered_step_by_step_draft_first() -> None:
+    async with make_app("crash").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        for offered in ("ithout the draft model.", "ith a context of 4,096 tokens"):
+            await ask(pilot, "first")
+            await wait_until(pilot, lambda: app.state == "broken")
+            assert f"Less would be: w{offered}" in cards(pilot)[-1]
+            await pilot.press("ctrl+l")
+            await until_ready(pilot)
+            assert f"W{offered}" in cards(pilot)[-1]
+        assert "Draft-0.5B" not in str(app.query_one("#names", Static).content)
+
+
+async def test_less_is_offered_by_a_button_and_not_after_a_file_that_is_no_model() -> None:
+    async with make_app("load-failure").run_test(size=WIDE) as pilot:
+        app = screen(pilot)
+        await wait_until(pilot, lambda: app.state == "broken")
+        labels = [str(button.label) for button in app.query(Button)]
+        assert labels == ["Try again (Ctrl+R)", "Other pairs (F2)"]
+        await pilot.press("ctrl+l")
+        assert app.state == "broken"
+    async with make_app("crash").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask(pilot, "first")
+        await wait_until(pilot, lambda: app.state == "broken")
+        [less] = [button for button in app.query(Button) if "less" in str(button.label)]
+        assert await pilot.click(less)
+        await until_ready(pilot)
+        assert not app.query(Button)
+
+
+async def test_a_pair_that_does_not_fit_is_told_with_a_way_to_others(tmp_path: Path) -> None:
+    sizes = {"block_count": 2, "embedding_length": 4096}
+    path = write_header_file(
+        tmp_path / "huge.gguf", "qwen2", tokens=texts(100), shapes=layers(2, 4096, 100), own=sizes
+    )
+    tiny = replace(CARD_8, devices=(), ram_bytes=2**28, free_ram_bytes=2**27)
+    app = SpecchatApp(
+        choose(Asked(target=str(path))),
+        SamplingSettings(),
+        SpeculationSettings(),
+        world=World(engine_command=("/nowhere/engine",), place=partial(place, machine=tiny)),
+    )
+    async with app.run_test(size=WIDE) as pilot:
+        await wait_until(pilot, lambda: app.state == "broken")
+        assert "It does not fit" in cards(pilot)[0]
+        assert "Other pairs (F2)" in [str(button.label) for button in app.query(Button)]

@@ -34,6 +34,9 @@ MODEL: dict[str, Any] = {
     "draft_cache_type": "f16",
     "experts_in_ram": False,
     "rpc": (),
+    "cache_type": None,
+    "draft_cache_type": "f16",
+    "experts_in_ram": False,
 }
 FAILED = Failed(kind="x", title="No", message="It did not.", help="Try so.", log=("why",))
 

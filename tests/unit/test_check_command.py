@@ -71,7 +71,7 @@ def test_a_pair_that_does_not_fit(folder: Path, capsys: pytest.CaptureFixture[st
 other.gguf cannot draft for target.gguf. Token 139 is 't139' for the target and
 '<other>' for the draft. 2 tokens differ.
 Choose a draft of the same family, or leave it out: n-grams of the conversation
-draft for any model with a KV cache.
+draft for any model.
 """
     )
     assert "\nx vocabulary      Token 139 is 't139' for the target" in printed
@@ -86,7 +86,7 @@ def test_files_that_make_no_pair_are_only_named(
         capsys.readouterr().out
         == """\
 head.gguf is an EAGLE-3 draft; this build cannot run EAGLE-3 drafts yet.
-Leave it out: n-grams of the conversation draft for any model with a KV cache.
+Leave it out: n-grams of the conversation draft for any model.
 
   target          target.gguf, 85.1 MB, qwen3, plain KV cache
   draft           head.gguf, 5.56 MB, eagle3, an EAGLE-3 draft

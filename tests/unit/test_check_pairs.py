@@ -12,7 +12,7 @@ from support.header_files import TEMPLATE, layers, texts, write_header_file
 QWEN_TEXTS = 151_643
 QWEN25_ADDED = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *(f"<|{n}|>" for n in range(19))]
 QWEN3_ADDED = [*QWEN25_ADDED, "<tool_response>", "</tool_response>", "<think>", "</think>"]
-LEAVE_OUT = "leave it out: n-grams of the conversation draft for any model with a KV cache."
+LEAVE_OUT = "leave it out: n-grams of the conversation draft for any model."
 N_VOCAB = 300
 
 
@@ -408,55 +408,44 @@ def test_a_markov_head_tells_dspark_from_dflash(
     )
 
 
-def test_a_hybrid_target_is_decoded_plainly(files: Files) -> None:
+def test_snapshots_undo_the_guesses_for_a_hybrid_target(files: Files) -> None:
     target = files.dense("qwen3.5.gguf", architecture="qwen35", width=256)
 
     alone, pair = judge(target), judge(target, files.dense("draft.gguf"))
 
     assert alone.usable
     assert alone.sentence == (
-        "qwen3.5.gguf can answer. It brings no drafter of its own; its state cannot step back, so "
-        "it is decoded plainly."
+        "qwen3.5.gguf can answer. It brings no drafter of its own; n-grams of the conversation "
+        "draft for it."
     )
     assert finding(alone, "memory") == (
-        "KV cache and recurrent state, which cannot step back. llama.cpp can keep snapshots of it; "
-        "this build does not use them yet."
+        "KV cache and recurrent state: snapshots of it undo guesses, up to 8 at once."
     )
-    assert (pair.usable, pair.kind) == (False, "target_cannot_step_back")
-    assert pair.sentence == (
-        "draft.gguf cannot draft for qwen3.5.gguf. The target keeps a state that cannot step back, "
-        "so it is decoded plainly."
-    )
-
-
-def test_a_hybrid_target_is_not_told_to_draft_by_n_grams(files: Files) -> None:
-    target = files.dense("qwen3.5.gguf", architecture="qwen35", width=256, extra=mtp_head(2))
-    sidecar = files.head(
-        "mtp.gguf", "qwen35", own={"embedding_length": 256}, shapes=mtp_head(2, 256)
-    )
-
-    verdict = judge(target, sidecar)
-
-    assert verdict.sentence == "mtp.gguf is an MTP sidecar; this build cannot run MTP sidecars yet."
-    assert verdict.advice == (
-        "Use the target alone; it keeps a state that cannot step back and is decoded plainly."
-    )
-    assert judge(target).sentence == (
-        "qwen3.5.gguf can answer. It has 1 MTP head built in, which this build cannot run yet; "
-        "its state cannot step back, so it is decoded plainly."
+    assert pair.usable
+    assert finding(pair, "memory") == (
+        "The draft has a plain KV cache, the target a KV cache and recurrent state: snapshots of "
+        "it undo guesses, up to 8 at once."
     )
 
 
-def test_a_recurrent_draft_does_not_fit(files: Files) -> None:
-    draft = files.dense("mamba.gguf", architecture="mamba")
+def test_without_snapshots_what_was_right_is_decoded_once_more(files: Files) -> None:
+    target = files.dense("mamba.gguf", architecture="mamba", width=256)
 
-    verdict = judge(files.target(), draft)
+    verdict = judge(target)
 
-    assert (verdict.usable, verdict.kind) == (False, "draft_cannot_step_back")
-    assert verdict.sentence == (
-        "mamba.gguf cannot draft for target.gguf. It keeps a state that cannot step back."
+    assert finding(verdict, "memory") == (
+        "Recurrent state: after a wrong guess, what was right is decoded once more."
     )
-    assert verdict.advice == f"Choose a draft with a plain KV cache, or {LEAVE_OUT}"
+    assert [each.level for each in verdict.findings if each.topic == "memory"] == ["note"]
+
+
+def test_a_recurrent_model_drafts_like_any_other(files: Files) -> None:
+    verdict = judge(files.target(), files.dense("mamba.gguf", architecture="mamba"))
+
+    assert verdict.usable
+    assert finding(verdict, "memory") == (
+        "The draft has a recurrent state, the target a plain KV cache: guesses can be undone."
+    )
 
 
 def test_a_drafter_named_as_target_is_sent_to_its_target(files: Files) -> None:

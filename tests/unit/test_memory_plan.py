@@ -145,7 +145,37 @@ def test_two_cards_share_the_layers_by_their_free_memory() -> None:
     # 29 places, three quarters of them and the rest; the output is one.
     assert first.parts["target"] == 22 * 140 * MIB
     assert second.parts["target"] == 6 * 140 * MIB + TARGET.output_bytes
-    assert first.parts["draft"] > second.parts["draft"] > 0
+    assert "draft" in first.parts
+    assert "draft" not in second.parts
+
+
+def test_of_several_cards_the_draft_takes_the_one_with_room_for_all_of_it() -> None:
+    here = machine(card(8 * GIB), card(12 * GIB, name="CUDA1"))
+    first, second, in_ram = plan_memory(here, TARGET, DRAFT, NO_WISHES).shares
+    plan = plan_memory(here, TARGET, DRAFT, NO_WISHES)
+
+    assert plan.draft_device == "CUDA1"
+    assert engine_numbers(plan).draft_devices == ("CUDA1",)
+    assert "draft" not in first.parts
+    assert second.parts["draft"] + in_ram.parts["draft"] == DRAFT.input_bytes + sum(
+        layer.weight_bytes for layer in DRAFT.layers
+    ) + (DRAFT.output_bytes)
+
+
+def test_the_draft_stays_on_this_machine_where_another_one_takes_part() -> None:
+    server = card(24 * GIB, name="RPC0", kind="rpc")
+    plan = plan_memory(machine(server, card(4 * GIB)), TARGET, DRAFT, NO_WISHES)
+
+    assert plan.draft_device == "CUDA0"
+
+
+def test_a_draft_that_no_card_has_room_for_is_shared_out() -> None:
+    tight = machine(*(card(round(3.3 * GIB), name=f"CUDA{number}") for number in range(2)))
+    plan = plan_memory(tight, TARGET, DRAFT, NO_WISHES)
+
+    assert plan.with_draft
+    assert plan.draft_device is None
+    assert all("draft" in share.parts for share in plan.shares)
 
 
 def test_an_integrated_graphics_unit_counts_only_without_a_card() -> None:

@@ -30,6 +30,7 @@ def figures_after(rounds: list[Round]) -> Figures:
             round_s=0.5,
             draft_s=0.1,
             verify_s=0.3,
+            draft_decode_s=0.05,
             by_ngram=drafted % 2 == 1,
         )
     return meter.figures()
@@ -53,6 +54,7 @@ def test_four_rounds_counted_by_hand() -> None:
     assert figures.tokens_per_second == pytest.approx(8 / 2.0)
     assert figures.acceptance_by_position == pytest.approx((2 / 3, 1 / 2, 1.0))
     assert figures.draft_share == pytest.approx(0.2)
+    assert figures.of_limit == pytest.approx((0.3 + 0.05) / 0.5)
     assert figures.overhead_s == pytest.approx(4 * 0.1)
 
 

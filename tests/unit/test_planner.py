@@ -106,11 +106,16 @@ def test_a_head_that_cannot_be_run_yet_is_named_and_n_grams_take_its_place(
     assert "This version cannot run its MTP head yet: n-grams guess instead." in pair.verdict
 
 
-def test_a_hybrid_is_offered_plainly_and_says_so(catalog: Catalog) -> None:
+def test_a_hybrid_is_drafted_for_and_its_snapshots_have_their_place_in_memory(
+    catalog: Catalog,
+) -> None:
     pair = named(rank_pairs(catalog, CARD_24), "qwen3.8-27b")
 
-    assert pair.drafter == "none"
-    assert "Decoded plainly: this version cannot draft for layers with a state." in pair.verdict
+    assert pair.drafter == "ngram"
+    model = catalog.target(catalog.pairs[pair.name])
+    cells = pair.plan.n_ctx // 1024 * (model.kv_bytes_per_1024 or 0)
+    cache = sum(share.parts.get("target_kv", 0) for share in pair.plan.shares)
+    assert cache > cells + 10**9
 
 
 def test_a_version_that_can_run_heads_promises_what_the_evidence_reports(catalog: Catalog) -> None:

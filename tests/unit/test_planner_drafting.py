@@ -77,10 +77,18 @@ def test_this_version_runs_draft_models_and_n_grams() -> None:
 
 
 @pytest.mark.parametrize("architecture", ["qwen35", "qwen35moe", "lfm2", "mamba2"])
-def test_layers_with_a_state_are_decoded_plainly_even_with_n_grams(architecture: str) -> None:
+def test_layers_with_a_state_are_drafted_for_like_any_others(architecture: str) -> None:
     target = replace(DENSE, architecture=architecture)
 
-    assert choose_drafting(pair_with("ngram"), target, CARD_8).drafter == "none"
+    assert choose_drafting(pair_with("ngram"), target, CARD_8).drafter == "ngram"
+    assert choose_drafting(pair_with("model"), target, CARD_8).drafter == "model"
+
+
+def test_a_version_that_cannot_go_back_in_a_state_decodes_it_plainly() -> None:
+    unable = replace(THIS_VERSION, plain_only=frozenset({"qwen35"}))
+    target = replace(DENSE, architecture="qwen35")
+
+    assert choose_drafting(pair_with("ngram"), target, CARD_8, abilities=unable).drafter == "none"
 
 
 @pytest.mark.parametrize(

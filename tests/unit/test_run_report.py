@@ -8,13 +8,16 @@ import msgspec
 import pytest
 from msgspec.structs import asdict, replace
 
+from specchat.choosing.placing import Placed
 from specchat.engine.protocol import (
     EngineFacts,
     Failed,
     Finished,
+    Load,
     Loaded,
     ModelFacts,
     Notice,
+    Pair,
     Round,
 )
 from specchat.headless import (
@@ -24,6 +27,8 @@ from specchat.headless import (
     figures_line,
     report_schema,
 )
+from specchat.pairing.machine import Machine
+from specchat.pairing.memory import DeviceShare, MemoryPlan
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import DraftLength
 
@@ -47,6 +52,7 @@ FIGURES = Figures(
     time_to_first_token_s=0.25,
     decode_s=2.0,
     draft_s=0.5,
+    draft_decode_s=0.4,
     verify_s=1.25,
     plain_tokens_per_second=8.0,
     plain_age_s=12.0,
@@ -86,13 +92,36 @@ FINISHED = Finished(
     alarms=(BUSY,),
 )
 
+PLAN = MemoryPlan(
+    shares=(DeviceShare("CPU", 8 * 2**30, {"target": 96 * 2**20, "target_kv": 45 * 2**20}),),
+    n_ctx=2048,
+    n_gpu_layers=0,
+    with_draft=False,
+    steps=("The draft is left out: with it CPU lacks 2.0 GiB.",),
+)
+
+PLACED = Placed(
+    load=Load(Pair("/models/target.gguf")),
+    plan=PLAN,
+    machine=Machine(devices=(), ram_bytes=0, free_ram_bytes=0),
+    notices=(Notice("memory", "Fitted to memory", PLAN.steps[0], ""),),
+)
+
+
+def test_what_had_to_give_is_said_before_anything_is_loaded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Printer(as_json=True, live=False).tell(PLACED)
+
+    assert capsys.readouterr() == ("", f"Fitted to memory: {PLAN.steps[0]}\n")
+
 
 def test_the_published_schema_is_the_one_of_the_report() -> None:
     assert SCHEMA.read_text() == report_schema().decode() + "\n", f"To update it: {UPDATE}"
 
 
 def test_the_report_has_every_figure_of_the_answer() -> None:
-    assert asdict(RunReport.of(LOADED, FINISHED)) == {
+    assert asdict(RunReport.of(LOADED, FINISHED, PLAN)) == {
         "text": "So it is.",
         "tokens": (4, 5, 6),
         "finish_reason": "length",
@@ -111,6 +140,8 @@ def test_the_report_has_every_figure_of_the_answer() -> None:
         "decode_s": 2.0,
         "tokens_per_second": 10.0,
         "draft_s": 0.5,
+        "draft_decode_s": 0.4,
+        "of_limit": 0.825,
         "verify_s": 1.25,
         "overhead_s": 0.25,
         "plain_tokens_per_second": 8.0,
@@ -124,13 +155,15 @@ def test_the_report_has_every_figure_of_the_answer() -> None:
         "draft": "/models/draft.gguf",
         "engine": LOADED.engine,
         "alarms": (BUSY,),
+        "memory": PLAN,
     }
 
 
 def test_a_run_without_a_draft_model_or_any_round_reports_nothing_where_there_is_nothing() -> None:
-    report = RunReport.of(replace(LOADED, draft=None), replace(FINISHED, figures=Figures()))
+    report = RunReport.of(replace(LOADED, draft=None), replace(FINISHED, figures=Figures()), None)
 
     assert report.draft is None
+    assert report.memory is None
     assert report.acceptance is None
     assert report.tokens_per_round is None
     assert report.tokens_per_second is None
@@ -149,7 +182,7 @@ def test_a_report_is_valid_by_its_schema(
     finished = replace(
         FINISHED, figures=figures, log_probabilities=log_probabilities, draft_length=draft_length
     )
-    printed = json.loads(msgspec.json.encode(RunReport.of(LOADED, finished)))
+    printed = json.loads(msgspec.json.encode(RunReport.of(LOADED, finished, PLAN)))
 
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(printed, schema)
@@ -162,7 +195,7 @@ def test_a_report_is_valid_by_its_schema(
     ("name", "value"), [("rule", "none"), ("drafter", "auto"), ("draft_length", "long")]
 )
 def test_the_schema_refuses_words_that_no_report_has(name: str, value: str) -> None:
-    printed = json.loads(msgspec.json.encode(RunReport.of(LOADED, FINISHED)))
+    printed = json.loads(msgspec.json.encode(RunReport.of(LOADED, FINISHED, PLAN)))
 
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(printed | {name: value}, json.loads(report_schema()))
@@ -218,11 +251,12 @@ def test_the_text_is_on_standard_output_once_and_the_figures_are_not(
 
 def test_as_json_standard_output_is_the_report_alone(capsys: pytest.CaptureFixture[str]) -> None:
     printer = Printer(as_json=True, live=False)
+    printer.tell(PLACED)
     for event in (LOADED, ROUND, FINISHED):
         printer.show(event)
 
     report = msgspec.json.decode(capsys.readouterr().out, type=RunReport)
-    assert report == RunReport.of(LOADED, FINISHED)
+    assert report == RunReport.of(LOADED, FINISHED, PLAN)
 
 
 def test_a_cancelled_answer_has_an_exit_code_of_its_own() -> None:

@@ -16,10 +16,13 @@ from specchat.bench.realistic import realistic_pair
 from specchat.bench.record import Record
 from specchat.bench.report_html import report_html
 from specchat.bench.report_text import report
+from specchat.choosing.choice import Asked, choose
 from specchat.errors import InvalidSetting
 from specchat.hub.builtin import built_in_model
 
 CANCELLED_EXIT_CODE = 130
+REALISTIC = "realistic"
+"""The name of a pair that is no catalog's: it is built."""
 
 
 def bench(options: Mapping[str, Any]) -> int:
@@ -59,9 +62,15 @@ def bench(options: Mapping[str, Any]) -> int:
 
 def _plan(options: Mapping[str, Any], progress: Progress) -> BenchPlan:
     """The plan; it is checked before a pair is built for it."""
-    if options["pair"] is None:
+    name = options["pair"]
+    if name is None:
         target = options["target"] or str(built_in_model())
         return make_plan(options, target, options["draft"])
+    if name != REALISTIC:
+        chosen = choose(
+            Asked(pair=name, target=options["target"], draft=options["draft"], keeps_draft=True)
+        )
+        return make_plan(options, chosen.files.target, chosen.files.draft)
     if options["target"] or options["draft"]:
         raise InvalidSetting(
             "Tried to measure a pair that is built for it.",

@@ -28,6 +28,7 @@ CSV_COLUMNS = (
     "rounds",
     "draft_s",
     "verify_s",
+    "draft_decode_s",
     "started_s",
 )
 """Fields of `Answer`: one line an answer."""

@@ -98,6 +98,9 @@ def _row(
     rounds = _sum(answer.rounds for answer in answers)
     draft_s = _sum(answer.draft_s for answer in answers)
     decode_s = sum(answer.decode_s for answer in answers)
+    calls_s = _sum(
+        seconds for answer in answers for seconds in (answer.verify_s, answer.draft_decode_s)
+    )
     histogram = _add(answer.accepted_histogram for answer in answers)
     tested_at = _add(answer.tested_at for answer in answers)
     by_ngram = _sum(answer.accepted_ngram for answer in answers)
@@ -117,6 +120,7 @@ def _row(
         acceptance=accepted / tested if tested else None,
         tokens_per_round=emitted / rounds if rounds else None,
         draft_share=draft_s / decode_s if draft_s is not None and decode_s > 0 else None,
+        of_limit=calls_s / decode_s if calls_s is not None and decode_s > 0 else None,
         acceptance_by_position=tuple(
             sum(histogram[i + 1 :]) / count for i, count in enumerate(tested_at) if count
         ),

@@ -6,6 +6,8 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from specchat.bench.engine_side import EngineContestant, EngineLink
 from specchat.bench.figures import drift, rows
 from specchat.bench.machine import Before, machine_facts, quietness
@@ -22,8 +24,10 @@ from specchat.bench.record import (
 from specchat.bench.runner import Contestant, Run
 from specchat.bench.server import Program, Server, ServerPlan, arguments
 from specchat.bench.server_side import ServerContestant
+from specchat.choosing.choice import Asked, Choice
+from specchat.choosing.placing import place
 from specchat.engine.client import EngineClient
-from specchat.engine.protocol import Loaded, ModelFacts, Plan
+from specchat.engine.protocol import Load, Loaded, ModelFacts, Plan
 from specchat.neighbours import Watch
 
 
@@ -34,6 +38,7 @@ def measure(plan: BenchPlan, before: Before, progress: Progress) -> Record:
         before: how busy the machine was before anything of ours ran.
 
     Raises:
+        OutOfMemory: the pair does not fit, or only without its draft.
         EngineFailed: the pair cannot be loaded, or a prompt cannot be answered.
         ServerProblem: llama-server cannot be measured.
     """
@@ -46,6 +51,8 @@ def measure(plan: BenchPlan, before: Before, progress: Progress) -> Record:
 async def _measure(plan: BenchPlan, before: Before, progress: Progress) -> Record:
     # First of all, because it costs little to find out that it is no server.
     program = None if plan.server_binary is None else Program.read(plan.server_binary)
+    placed = await place(_just_so(plan.load))
+    plan = replace(plan, load=placed.load)
     async with AsyncExitStack() as stack:
         client = await EngineClient.start()
         stack.push_async_callback(client.close)
@@ -74,7 +81,27 @@ async def _measure(plan: BenchPlan, before: Before, progress: Progress) -> Recor
         await run.measure()
         quiet = quietness(before, watch.others(), drift(run.answers))
         names = [contestant.name for contestant in contestants]
-    return _record(plan, loaded, facts, run, names, quiet)
+    notes = [notice.message for notice in placed.notices]
+    return _record(plan, loaded, facts, run, names, quiet, notes)
+
+
+def _just_so(load: Load) -> Choice:
+    """With this draft and this context, or not at all: what is measured is what was asked for."""
+    plan = load.plan
+    asked = Asked(
+        target=load.pair.target,
+        draft=load.pair.draft,
+        ctx=plan.n_ctx,
+        gpu_layers=None if plan.n_gpu_layers < 0 else plan.n_gpu_layers,
+        rpc=plan.rpc,
+        cache_type=plan.cache_type,
+        draft_cache_type=plan.draft_cache_type,
+        experts_in_ram=plan.experts_in_ram,
+        draft_required=True,
+        keeps_draft=True,
+    )
+    title = Path(load.pair.target).stem
+    return Choice(asked=asked, files=load.pair, load=load, origin="files", title=title)
 
 
 async def _start_server(program: Program, settings: ServerPlan) -> tuple[Server, ServerFacts]:
@@ -113,6 +140,7 @@ def _record(
     run: Run,
     names: Sequence[str],
     quiet: Quietness,
+    notes: Sequence[str],
 ) -> Record:
     speculation = {variant.name: variant.speculation for variant in plan.variants}
     sets = [
@@ -149,7 +177,7 @@ def _record(
             run.differences if plan.sampling.is_greedy else None,
         ),
         differences=tuple(run.differences),
-        warnings=tuple(run.warnings),
+        warnings=(*notes, *run.warnings),
         answers=tuple(run.answers),
     )
 

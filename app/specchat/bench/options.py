@@ -9,8 +9,9 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 BENCH_OPTIONS = [
     click.option(
         "--pair",
-        type=click.Choice(["realistic"]),
-        help="Build a pair with realistic costs from the built-in model, once, and measure it.",
+        metavar="NAME",
+        help="A pair of the catalog that is on this disk; realistic: one with realistic costs, "
+        "which is built from the built-in model, once.",
     ),
     click.option(
         "--set", "sets", multiple=True, metavar="NAME", help="Prompt set; repeatable; default: all."

@@ -82,9 +82,9 @@ def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> Ben
             plan=Plan(
                 n_ctx=options["ctx"] or max(N_CTX, ROOM_FOR_PROMPT + amounts.max_tokens),
                 n_threads=options["threads"],
-                n_gpu_layers=options["gpu_layers"],
+                n_gpu_layers=-1 if options["gpu_layers"] is None else options["gpu_layers"],
                 rpc=options["rpc"],
-                cache_type=options["cache_type"],
+                cache_type=options["cache_type"] or "f16",
                 draft_cache_type=options["draft_cache_type"],
                 experts_in_ram=options["experts_in_ram"],
                 max_draft_length=longest_draft(variants),

@@ -83,6 +83,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     tested_at: tuple[int, ...] = ()
     draft_s: float | None = None
     verify_s: float | None = None
+    draft_decode_s: float | None = None
     lengths: tuple[int, ...] = ()
     """Tokens drafted in each round."""
     kept: tuple[int, ...] = ()
@@ -133,6 +134,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     acceptance: float | None
     tokens_per_round: float | None
     draft_share: float | None
+    of_limit: float | None
+    """The rate against what it would be if nothing but decode calls took time."""
     acceptance_by_position: tuple[float, ...]
     accepted_histogram: tuple[int, ...]
     ngram_share: float | None

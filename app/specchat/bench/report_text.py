@@ -69,8 +69,8 @@ def _head(record: Record) -> str:
 
 def _table(record: Record, paint: Paint) -> str:
     head = (
-        f"{'':<{NAME_WIDTH}}{'tok/s':>7}{'quartiles':>13}{'speed-up':>10}{'drafted':>9}"
-        f"{'accepted':>9}{'kept':>5}{'a round':>8}"
+        f"{'':<{NAME_WIDTH}}{'tok/s':>7}{'quartiles':>12}{'speed-up':>9}{'drafted':>8}"
+        f"{'accepted':>9}{'kept':>5}{'a round':>8}{'limit':>6}"
     )
     lines = [paint(BOLD, head)]
     lines += [_table_line(record.row(each.name), paint) for each in record.variants]
@@ -83,12 +83,13 @@ def _table_line(row: Row, paint: Paint) -> str:
     return (
         f"{row.variant[: NAME_WIDTH - 1]:<{NAME_WIDTH}}"
         f"{_number(_median(rate), '.1f'):>7}"
-        f"{quartiles:>13}"
-        f"{_speed_up(_median(speed_up), 10, paint, row.variant)}"
-        f"{row.drafted:>9,}"
+        f"{quartiles:>12}"
+        f"{_speed_up(_median(speed_up), 9, paint, row.variant)}"
+        f"{row.drafted:>8,}"
         f"{row.accepted:>9,}"
         f"{_number(row.acceptance, '.0%'):>5}"
         f"{_number(row.tokens_per_round, '.2f'):>8}"
+        f"{_number(row.of_limit, '.0%'):>6}"
     ).rstrip()
 
 

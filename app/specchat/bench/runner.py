@@ -179,6 +179,7 @@ def _answer(
         tested_at=figures.tested_at if figures else (),
         draft_s=figures.draft_s if figures else None,
         verify_s=figures.verify_s if figures else None,
+        draft_decode_s=figures.draft_decode_s if figures else None,
         accepted_ngram=figures.accepted_ngram if figures else None,
         lengths=measured.lengths,
         kept=measured.kept,

@@ -1,5 +1,6 @@
 """What `specchat doctor` finds out, as data: `--json` prints it, `doctor_text` draws it."""
 
+import contextlib
 import getpass
 import importlib.metadata
 import importlib.util
@@ -17,6 +18,7 @@ from typing import Any
 import msgspec
 
 import specchat
+from specchat.choosing.offers import answering_models
 from specchat.commands.doctor_alarms import Alarm, alarms, wanted_version
 from specchat.engine.devices import known_devices
 from specchat.engine.protocol import DevicesFound
@@ -30,6 +32,7 @@ from specchat.pairing.right_build import Advice, Installation, advise, installed
 from specchat.paths import cache_folder, config_folder, data_folder, log_folder
 
 MEASUREMENTS_SHOWN = 5
+BUILT_IN = "built in"
 FOLDERS: dict[str, Callable[[], Path]] = {
     "config": config_folder,
     "cache": cache_folder,
@@ -228,12 +231,19 @@ def _folders() -> tuple[dict[str, str], list[Alarm]]:
 
 
 def _models() -> tuple[ModelHere, ...]:
-    """The models that specchat finds by itself."""
+    """The models that specchat finds by itself, and that can answer."""
     try:
-        path = built_in_model()
-    except NoModel:
+        return tuple(
+            ModelHere(
+                BUILT_IN if model.owner == "built_in" else model.name, model.path, model.size_bytes
+            )
+            for model in answering_models()
+        )
+    except OSError:  # a folder of ours cannot be used, which has its alarm
+        with contextlib.suppress(NoModel):
+            path = built_in_model()
+            return (ModelHere(BUILT_IN, str(path), path.stat().st_size),)
         return ()
-    return (ModelHere("built in", str(path), path.stat().st_size),)
 
 
 def _measurements() -> tuple[Measurement, ...]:

@@ -1,15 +1,16 @@
 """The report of `specchat doctor` for reading and pasting, in 80 columns."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from specchat.commands.doctor_alarms import size
-from specchat.commands.doctor_report import DoctorReport, Measurement
+from specchat.commands.doctor_report import DoctorReport, Measurement, ModelHere
 from specchat.pairing.graphics import Graphics
 from specchat.pairing.machine import Device
 
 WIDTH = 80
 LABEL = 12
+MODELS_SHOWN = 8
 
 
 def as_text(report: DoctorReport) -> str:
@@ -60,15 +61,7 @@ def _sections(report: DoctorReport) -> list[tuple[str, list[str]]]:
         ("GPUs", [*map(_graphics, report.graphics)] or ["none seen"]),
         ("OpenMP", [f"{name}={value}" for name, value in report.openmp.items()]),
         ("folders", [f"{name:<7}{path}" for name, path in report.folders.items()]),
-        (
-            "models",
-            [
-                line
-                for model in report.models
-                for line in (f"{model.name}, {size(model.size_bytes)}", model.path)
-            ]
-            or ["none"],
-        ),
+        ("models", [*_models(report.models)] or ["none"]),
         ("measured", [*map(_measurement, report.measurements)] or ["nothing yet"]),
     ]
 
@@ -87,6 +80,14 @@ def _graphics(graphics: Graphics) -> str:
     if graphics.cuda:
         facts.append("CUDA up to {}.{}".format(*graphics.cuda))
     return ", ".join(facts)
+
+
+def _models(models: Sequence[ModelHere]) -> Iterator[str]:
+    for model in models[:MODELS_SHOWN]:
+        yield f"{model.name}, {size(model.size_bytes)}"
+        yield model.path
+    if len(models) > MODELS_SHOWN:
+        yield f"and {len(models) - MODELS_SHOWN} more: specchat models"
 
 
 def _measurement(measurement: Measurement) -> str:

@@ -7,11 +7,18 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from specchat.pairing.wording import (
+    context_text,
+    download_text,
+    machine_text,
+    speed_source,
+    speed_text,
+)
+
 if TYPE_CHECKING:
-    from specchat.pairing.catalog import Backend, Catalog
+    from specchat.pairing.catalog import Backend
     from specchat.pairing.machine import Machine
     from specchat.pairing.planned import PlannedFile, PlannedPair
-    from specchat.pairing.speed import Speed
 
 SHOWN = 5
 """Pairs of the table; `--all` shows the rest."""
@@ -37,18 +44,29 @@ def pairs(
     Raises:
         InvalidSetting: the options describe no machine.
         InvalidCatalog: the person's own catalog does not read.
+        LibraryProblem, EngineCrashed: llama.cpp cannot be asked for devices.
     """
+    from specchat.choosing.disk import files_here
+    from specchat.choosing.machine_now import machine_now
+    from specchat.choosing.shown import measured_here
+    from specchat.host import machine_with
     from specchat.pairing.catalog import read_all
     from specchat.pairing.planned import PairsReport, report_json
     from specchat.pairing.planner import rank_pairs
     from specchat.pairing.what_if import described_machine
 
     described = bool(vram or ram or device)
-    machine = this_machine(look_for_devices=not (vram or device))
+    # Where a device is described, only the size of main memory is asked of this machine.
+    machine = machine_with(()) if vram or device else machine_now()
     if described:
         machine = described_machine(machine, vram, ram, device)
     catalog = read_all()
-    ranked = rank_pairs(catalog, machine, on_disk=files_here(catalog))
+    ranked = rank_pairs(
+        catalog,
+        machine,
+        measured=() if described else measured_here(catalog),
+        on_disk=files_here(catalog).keys(),
+    )
     if as_json:
         listed = tuple(pair for pair in ranked if show_all or pair.fits)
         print(report_json(PairsReport(machine=machine, pairs=listed)))
@@ -56,37 +74,6 @@ def pairs(
     width = min(WIDEST, max(NARROWEST, shutil.get_terminal_size((NARROWEST, 24)).columns))
     print("\n".join(table(machine, ranked, show_all=show_all, described=described, width=width)))
     return 0
-
-
-def this_machine(*, look_for_devices: bool) -> Machine:
-    """This machine now, as a short-lived child with llama.cpp sees it.
-
-    Args:
-        look_for_devices: False spares the child: there is only the CPU.
-
-    Raises:
-        LibraryProblem: llama.cpp cannot be used.
-        EngineCrashed: the child ended, or said nothing in time.
-    """
-    if not look_for_devices:
-        from specchat.host import machine_with
-
-        return machine_with(())
-    from specchat.engine.devices import known_devices
-
-    return known_devices().machine
-
-
-def files_here(catalog: Catalog) -> frozenset[tuple[str, str]]:
-    """The files of the catalog that need no download: those of installed packages."""
-    from specchat.hub.builtin import find_packaged
-
-    files = [pair.target.packaged for pair in catalog.pairs.values()]
-    return frozenset(
-        (file.package, file.file)
-        for file in files
-        if file is not None and find_packaged(file) is not None
-    )
 
 
 def table(
@@ -118,17 +105,8 @@ def table(
 
 def machine_line(machine: Machine, *, described: bool) -> str:
     """The machine in a sentence."""
-    from specchat.pairing.sizes import gib
-
-    parts = [
-        f"{device.description}, {gib(device.free_bytes)} of {gib(device.total_bytes)} GiB free"
-        for device in machine.devices
-        if device.kind != "cpu"
-    ]
-    memory = f"{gib(machine.free_ram_bytes)} of {gib(machine.ram_bytes)} GiB of main memory free"
-    cores = "1 core" if machine.physical_cores == 1 else f"{machine.physical_cores} cores"
     which = "A machine like this" if described else "This machine"
-    return f"{which}: {'; '.join([*parts, memory, cores])}."
+    return f"{which}: {machine_text(machine)}."
 
 
 def _entry(pair: PlannedPair, machine: Machine, width: int) -> Iterator[str]:
@@ -139,7 +117,7 @@ def _entry(pair: PlannedPair, machine: Machine, width: int) -> Iterator[str]:
         name=pair.name,
         target=pair.title,
         drafter=DRAFTERS.get(pair.drafter, HEADS),
-        size=_size(pair),
+        size=download_text(pair),
         context=context_text(pair.plan.n_ctx),
         speed=speed_text(pair.speed),
     ).rstrip()
@@ -148,47 +126,12 @@ def _entry(pair: PlannedPair, machine: Machine, width: int) -> Iterator[str]:
         if share.parts:
             total = totals.get(share.device, machine.ram_bytes)
             yield INDENT + plain(memory_line(share, total, width - len(INDENT)))
-    facts = [pair.licence, _source(pair.speed), *_draft(pair)]
+    facts = [pair.licence, speed_source(pair.speed), *_draft(pair)]
     reasons = (pair.why, *pair.verdict) if pair.fits else pair.verdict
     for words in (" · ".join(filter(None, facts)), *reasons):
         yield from textwrap.wrap(
             words, width, initial_indent=INDENT, subsequent_indent=INDENT + "  "
         )
-
-
-def _size(pair: PlannedPair) -> str:
-    """What there is to download, or that it is here."""
-    if pair.on_disk:
-        return "here"
-    files = [pair.target, *([pair.draft] if pair.draft else [])]
-    size = pair.download_bytes / 1e9
-    known = all(file.size_known for file in files)
-    return f"{size:.1f} GB" if known else f"~{size:.0f} GB"
-
-
-def context_text(n_ctx: int) -> str:
-    """Tokens in thousands, such as `16k`."""
-    return f"{round(n_ctx / 1024)}k"
-
-
-def speed_text(speed: Speed | None) -> str:
-    """Tokens per second, as a span where reports differ."""
-    if speed is None:
-        return "-"
-    low, high = f"{speed.lowest:.0f}", f"{speed.highest:.0f}"
-    return low if low == high else f"{low}-{high}"
-
-
-def _source(speed: Speed | None) -> str:
-    """Where the speed is from."""
-    if speed is None:
-        return ""
-    if speed.source == "measured":
-        return "speed measured here"
-    plain = "measured here" if speed.plain_source == "measured" else "estimated from bandwidth"
-    if speed.source == "reported":
-        return f"speed: plain {speed.plain:.0f} {plain}, times what others report"
-    return f"speed {plain}"
 
 
 def _draft(pair: PlannedPair) -> Iterator[str]:

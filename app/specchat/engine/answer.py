@@ -121,6 +121,7 @@ class Answer:
             round_s=step.round_s,
             draft_s=step.draft_s,
             verify_s=step.verify_s,
+            draft_decode_s=step.draft_decode_s,
             by_ngram=step.source == "ngram",
             step_back_s=step.step_back_s,
             replayed=step.replayed,

@@ -131,7 +131,7 @@ class Context:
         if not self.handle:
             raise _refused(model, n_ctx, cache_type, self._log.errors(mark))
         self.memory = ContextMemory(
-            model, self.handle, whole_window=params.swa_full, can_mark=can_mark
+            model, self.handle, whole_window=not window_only, can_mark=can_mark
         )
         """How tokens are taken back."""
         api.llama_set_abort_callback(self.handle, abort.callback, abort.address)

@@ -68,7 +68,7 @@ class ContextMemory:
         self._can_mark = can_mark and self.kind == "checkpoints"
         self._mark: int = 0
         self._valid_snapshots = 0
-        self._checkpoint_bytes = checkpoint_bytes
+        self.checkpoint_bytes = checkpoint_bytes
         self._checkpoints: list[Checkpoint] = []
 
     @property
@@ -118,7 +118,7 @@ class ContextMemory:
         ):
             return
         self._checkpoints.append(Checkpoint(length, state))
-        while len(self._checkpoints) > 1 and self.saved_bytes > self._checkpoint_bytes:
+        while len(self._checkpoints) > 1 and self.saved_bytes > self.checkpoint_bytes:
             del self._checkpoints[0]
 
     @property

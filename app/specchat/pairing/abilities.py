@@ -6,7 +6,6 @@ A pair that asks for more stays in the catalog; it is offered with less, and say
 import msgspec
 
 from specchat.pairing.catalog import CacheType, DraftType
-from specchat.pairing.shape import HYBRID, RECURRENT
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +22,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 THIS_VERSION = Abilities(
     drafters=frozenset({"model", "ngram"}),
-    plain_only=HYBRID | RECURRENT,
+    plain_only=frozenset(),
     cache_types=frozenset({"f16", "q8_0", "q4_0"}),
     experts_in_ram=True,
 )

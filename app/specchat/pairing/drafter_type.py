@@ -151,11 +151,6 @@ def memory_kind(file: GgufFile) -> MemoryKind:
     return "plain"
 
 
-def can_step_back(file: GgufFile) -> bool:
-    """Whether this build can take back guesses that were refused."""
-    return memory_kind(file) in ("plain", "window")
-
-
 def why_no_text(file: GgufFile) -> str | None:
     """Why it cannot answer in a chat, or None if it can."""
     if file.metadata.get("general.type") == "adapter":

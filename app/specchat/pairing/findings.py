@@ -9,7 +9,6 @@ from specchat.pairing.drafter_type import (
     DRAFTER_NAMES,
     KEEPS_SNAPSHOTS,
     MEMORY_NAMES,
-    can_step_back,
     drafter_kind,
     memory_kind,
     mtp_heads,
@@ -17,6 +16,7 @@ from specchat.pairing.drafter_type import (
     promised_mtp_heads,
 )
 from specchat.pairing.gguf_file import GgufFile
+from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.pairing.vocabulary import (
     KIND_NAMES,
     NO_TOKEN,
@@ -217,27 +217,25 @@ def _size(target: GgufFile, draft: GgufFile) -> Finding:
 
 def _target_memory(target: GgufFile) -> Finding:
     words = MEMORY_NAMES[memory_kind(target)]
-    if can_step_back(target):
-        return Finding("memory", "good", f"{words[0].upper()}{words[1:]}: guesses can be undone.")
-    snapshots = (
-        " llama.cpp can keep snapshots of it; this build does not use them yet."
-        if target.architecture in KEEPS_SNAPSHOTS
-        else ""
-    )
-    words = f"{words[0].upper()}{words[1:]}, which cannot step back.{snapshots}"
-    return Finding("memory", "problem", words)
+    return Finding("memory", *_undone(target, f"{words[0].upper()}{words[1:]}"))
+
+
+def _undone(target: GgufFile, words: str) -> tuple[Level, str]:
+    """How guesses for a target are taken back."""
+    if memory_kind(target) not in ("recurrent", "hybrid"):
+        return "good", f"{words}: guesses can be undone."
+    if target.architecture in KEEPS_SNAPSHOTS:
+        return "good", f"{words}: snapshots of it undo guesses, up to {MOST_SNAPSHOTS} at once."
+    return "note", f"{words}: after a wrong guess, what was right is decoded once more."
 
 
 def _memory(target: GgufFile, draft: GgufFile) -> Finding:
-    for words, side in (("The target", target), ("The draft", draft)):
-        if not can_step_back(side):
-            kept = MEMORY_NAMES[memory_kind(side)]
-            return Finding("memory", "problem", f"{words} has a {kept}, which cannot step back.")
     kinds = [MEMORY_NAMES[memory_kind(side)] for side in (target, draft)]
     if kinds[0] == kinds[1]:
-        return Finding("memory", "good", f"Both have a {kinds[0]}: guesses can be undone.")
-    words = f"The target has a {kinds[0]}, the draft a {kinds[1]}: guesses can be undone."
-    return Finding("memory", "good", words)
+        return Finding("memory", *_undone(target, f"Both have a {kinds[0]}"))
+    return Finding(
+        "memory", *_undone(target, f"The draft has a {kinds[1]}, the target a {kinds[0]}")
+    )
 
 
 def _llama_cpp(comparison: Comparison) -> Finding:

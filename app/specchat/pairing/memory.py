@@ -1,13 +1,14 @@
 """How much memory a pair takes, and where its parts go."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory_estimate import CELL_STEP, CacheType, ContextSizes, rounded_up
-from specchat.pairing.placement import PlacedModel, Use, fast_devices, shares_ram
-from specchat.pairing.shape import ModelShape
+from specchat.pairing.placement import PlacedModel, Use, by_speed, fast_devices, shares_ram
+from specchat.pairing.shape import MOST_SNAPSHOTS, ModelShape
 
 Part = Literal["target", "draft", "target_kv", "draft_kv", "compute", "margin"]
 
@@ -31,6 +32,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     n_gpu_layers: int | None = None
     """-1 leaves it to the plan too."""
     cache_type: CacheType = "f16"
+    """Of the target's cache."""
+    draft_cache_type: CacheType = "f16"
     experts_in_ram: bool = False
     """Of a mixture; its other weights go to the fast devices."""
     max_draft_length: int = 16
@@ -38,8 +41,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """To which `n_ctx` may be shortened. None: not at all, if it was asked for."""
     whole_window_cache: bool = True
     """Sliding-window layers keep every token, as the engine's contexts do."""
-    n_snapshots: int = 0
-    """States that a recurrent target keeps to step back to."""
+    n_snapshots: int = MOST_SNAPSHOTS
+    """States that a recurrent target is asked to keep to step back to."""
 
 
 class DeviceShare(msgspec.Struct, frozen=True):
@@ -70,6 +73,8 @@ class MemoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     n_draft_gpu_layers: int = 0
     cache_type: CacheType = "f16"
     experts_in_ram: bool = False
+    draft_device: str | None = None
+    """Where all of the draft lies, of several fast devices. None: on all of them."""
 
 
 class EngineNumbers(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +86,7 @@ class EngineNumbers(msgspec.Struct, frozen=True, kw_only=True):
     with_draft: bool
     cache_type: CacheType
     experts_in_ram: bool
+    draft_devices: tuple[str, ...] | None
 
 
 def engine_numbers(plan: MemoryPlan) -> EngineNumbers:
@@ -92,6 +98,7 @@ def engine_numbers(plan: MemoryPlan) -> EngineNumbers:
         with_draft=plan.with_draft,
         cache_type=plan.cache_type,
         experts_in_ram=plan.experts_in_ram,
+        draft_devices=None if plan.draft_device is None else (plan.draft_device,),
     )
 
 
@@ -100,9 +107,10 @@ def plan_memory(
 ) -> MemoryPlan:
     """The best way to hold this pair in this machine's free memory.
 
-    The draft and all layers go to the fast devices. Where that is too much, things give way in
-    this order: the draft is left out; the context is shortened; layers of the target go to main
-    memory. Each is a sentence in `steps`.
+    The draft and all layers go to the fast devices; of several the draft takes the fastest that has
+    room for all of it, since every guess would have to pass through all of them. Where that is too
+    much, things give way in this order: the draft is left out; the context is shortened; layers of
+    the target go to main memory. Each is a sentence in `steps`.
     """
     return _Planning(machine, target, draft, wishes).plan()
 
@@ -146,16 +154,22 @@ class _Planning:
             n_outputs=1 + wishes.max_draft_length,
             cache_type=wishes.cache_type,
             whole_window_cache=wishes.whole_window_cache,
-            n_snapshots=wishes.n_snapshots,
+            n_snapshots=min(wishes.n_snapshots, wishes.max_draft_length),
         )
         experts = wishes.experts_in_ram and bool(self._fast)
         self._target = PlacedModel(target, self._fast, sizes, experts_in_ram=experts)
         self._draft = None
+        self._draft_alone: list[tuple[int, PlacedModel]] = []
         if draft is not None:
             draft_sizes = msgspec.structs.replace(
-                sizes, n_outputs=1, cache_type="f16", n_snapshots=0
+                sizes, n_outputs=1, n_snapshots=0, cache_type=wishes.draft_cache_type
             )
             self._draft = PlacedModel(draft, self._fast, draft_sizes)
+            several = by_speed(self._fast) if len(self._fast) > 1 else []
+            self._draft_alone = [
+                (place, PlacedModel(draft, self._fast[place : place + 1], draft_sizes))
+                for place in several
+            ]
 
     def plan(self) -> MemoryPlan:
         """Give way step by step until the pair fits."""
@@ -193,8 +207,22 @@ class _Planning:
         if self._draft is None or not attempt.with_draft:
             return target, [Use()] * len(target)
         left = [max(0, free - sum(use)) for free, use in zip(self._free, target, strict=False)]
+        place = self._draft_place(attempt, target)
+        if place is not None:
+            alone = dict(self._draft_alone)[place]
+            here, in_ram = alone.spread(attempt.n_ctx, alone.n_places, [1])
+            uses = [here if index == place else Use() for index in range(len(left))]
+            return target, [*uses, in_ram]
         layers = self._draft.n_places if self._fast else 0
         return target, self._draft.spread(attempt.n_ctx, layers, left)
+
+    def _draft_place(self, attempt: _Try, target: Sequence[Use]) -> int | None:
+        """Which of several fast devices has room for all of the draft beside the target."""
+        for place, draft in self._draft_alone:
+            here, _ = draft.spread(attempt.n_ctx, draft.n_places, [1])
+            if sum(target[place]) + sum(here) + self._margins[place] <= self._free[place]:
+                return place
+        return None
 
     def _shortage(self, attempt: _Try, *, of_ram: bool = True) -> _Shortage | None:
         """What is lacking most, or None where all fits."""
@@ -244,6 +272,7 @@ class _Planning:
             ram_free -= sum(one) + sum(other) if shares_ram(self._machine, device) else 0
         shares.append(_share("CPU", max(0, ram_free), target[-1], draft[-1], self._ram_margin))
         with_draft = attempt.with_draft and self._draft is not None
+        place = self._draft_place(attempt, target) if with_draft else None
         draft_places = self._draft.n_places if self._draft is not None and self._fast else 0
         return MemoryPlan(
             shares=tuple(shares),
@@ -255,6 +284,7 @@ class _Planning:
             n_draft_gpu_layers=draft_places if with_draft else 0,
             cache_type=self._wishes.cache_type,
             experts_in_ram=self._target.experts_in_ram,
+            draft_device=None if place is None else self._fast[place].name,
         )
 
 

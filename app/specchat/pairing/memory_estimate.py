@@ -58,8 +58,8 @@ def rounded_up(n_ctx: int) -> int:
 
 
 def n_states(shape: ModelShape, n_snapshots: int) -> int:
-    """Recurrent states that a layer keeps; some architectures keep no snapshots."""
-    return 1 + (n_snapshots if shape.architecture in STEPS_BACK else 0)
+    """Recurrent states that a layer keeps: the current one, and snapshots or one to go back to."""
+    return 1 + max(1, n_snapshots if shape.architecture in STEPS_BACK else 0)
 
 
 class LayerSums:

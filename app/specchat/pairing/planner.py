@@ -43,7 +43,7 @@ TOUCH = 0.1
 """The power by which speed above reading, and the context, count."""
 
 
-class _Attempt(msgspec.Struct, frozen=True):
+class Attempt(msgspec.Struct, frozen=True):
     """A pair in this machine's memory, with one choice of where experts go."""
 
     plan: MemoryPlan
@@ -135,39 +135,61 @@ def _best_attempt(
     drafting: Drafting,
     machine: Machine,
     abilities: Abilities,
-) -> _Attempt:
-    """The better plan that fits: experts of a mixture where they fall, or all in main memory."""
+) -> Attempt:
+    """The pair by the catalog's facts."""
     model, draft_model = catalog.target(pair), catalog.draft(pair)
     target = _shape(model, file_bytes(pair.target.size_gb, pair.target.quant, model))
     draft = None
     if drafting.drafter == "model" and draft_model is not None:
         quant = pair.draft.quant or pair.target.quant
         draft = _shape(draft_model, file_bytes(pair.draft.size_gb, quant, draft_model))
+    wishes = pair_wishes(pair, machine, abilities)
+    return quicker_attempt(machine, model, (target, draft), wishes, abilities)
 
+
+def pair_wishes(pair: CatalogPair, machine: Machine, abilities: Abilities = THIS_VERSION) -> Wishes:
+    """What the catalog suggests for a pair, as far as it can be had here."""
     # Metal is slow with a quantised cache.
     quantised = backend_of(machine) != "metal" and pair.cache_type in abilities.cache_types
-    cache_type = pair.cache_type if quantised else "f16"
+    return Wishes(
+        n_ctx=pair.n_ctx,
+        shortest_n_ctx=min(pair.n_ctx, LEAST_CTX),
+        cache_type=pair.cache_type if quantised else "f16",
+    )
 
-    def attempt(experts_in_ram: bool) -> _Attempt:
-        wishes = Wishes(
-            n_ctx=pair.n_ctx,
-            shortest_n_ctx=min(pair.n_ctx, LEAST_CTX),
-            cache_type=cache_type,
-            experts_in_ram=experts_in_ram,
-        )
-        plan = plan_memory(machine, target, draft, wishes)
+
+def quicker_attempt(
+    machine: Machine,
+    model: CatalogModel,
+    shapes: tuple[ModelShape, ModelShape | None],
+    wishes: Wishes,
+    abilities: Abilities = THIS_VERSION,
+) -> Attempt:
+    """The quicker plan that fits: experts of a mixture where they fall, or all in main memory.
+
+    Args:
+        model: the target's facts.
+        shapes: of the target and of its draft.
+    """
+    target, draft = shapes
+
+    def attempt(experts_in_ram: bool) -> Attempt:
+        plan = plan_memory(machine, target, draft, replace(wishes, experts_in_ram=experts_in_ram))
         plain = plain_estimate(plan, target, model, machine, experts_in_ram=experts_in_ram)
         everything = plan.n_gpu_layers > len(target.layers) and not experts_in_ram
-        return _Attempt(plan, experts_in_ram, plain, everything)
+        return Attempt(plan, experts_in_ram, plain, everything)
 
+    if wishes.experts_in_ram:
+        return attempt(experts_in_ram=True)
     whole = attempt(experts_in_ram=False)
     card = backend_of(machine) not in ("cpu", "metal")
     if whole.on_fast_devices or not (card and model.mixture and abilities.experts_in_ram):
         return whole
+    wished = wishes.n_ctx or whole.plan.n_ctx
     return max(
         whole,
         attempt(experts_in_ram=True),
-        key=lambda each: (each.plan.fits, _comfort(each.plain, each.plan.n_ctx / pair.n_ctx)),
+        key=lambda each: (each.plan.fits, _comfort(each.plain, each.plan.n_ctx / wished)),
     )
 
 
@@ -192,7 +214,7 @@ def _planned(
     catalog: Catalog,
     pair: CatalogPair,
     drafting: Drafting,
-    attempt: _Attempt,
+    attempt: Attempt,
     machine: Machine,
     measured: Measured | None,
     on_disk: OnDisk,

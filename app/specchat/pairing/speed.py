@@ -52,6 +52,10 @@ EXPERTS_OF_READ = 0.6
 CPU = "CPU"
 """llama.cpp's name for it, and so the plan's."""
 
+TELLING = 200.0
+"""Tokens per second. A model that is quicker by the estimate spends its time on other things than
+reading weights, and says nothing about larger ones."""
+
 SpeedSource = Literal["measured", "reported", "estimated"]
 
 
@@ -146,7 +150,9 @@ def expected_speed(
 def calibration(measured: Iterable[Measured], estimates: dict[str, float]) -> float:
     """How much faster this machine is than its class, by the pairs that were measured here."""
     ratios = [
-        each.plain / estimates[each.pair] for each in measured if estimates.get(each.pair, 0) > 0
+        each.plain / estimates[each.pair]
+        for each in measured
+        if 0 < estimates.get(each.pair, 0) < TELLING
     ]
     return median(ratios) if ratios else 1.0
 

@@ -9,7 +9,6 @@ from specchat.pairing.compatibility import Difference, compare
 from specchat.pairing.drafter_type import (
     DRAFTER_NAMES,
     DrafterKind,
-    can_step_back,
     drafter_kind,
     mtp_heads,
     number,
@@ -33,13 +32,11 @@ VerdictKind = Literal[
     "no_target",
     "no_draft",
     "drafter_unsupported",
-    "target_cannot_step_back",
-    "draft_cannot_step_back",
     "other_vocabulary",
 ]
 RUNS: set[DrafterKind] = {"model", "mtp"}
 """Drafters that this build can run; a model with MTP heads drafts as a model."""
-LEAVE_IT_OUT = "leave it out: n-grams of the conversation draft for any model with a KV cache."
+LEAVE_IT_OUT = "leave it out: n-grams of the conversation draft for any model."
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,18 +73,12 @@ def _judge_target(target: GgufFile) -> Verdict:
         own = f"It has {count(heads, 'MTP head')} built in, which this build cannot run yet"
     elif promised:
         own = f"Its header promises {count(promised, 'MTP head')}, but the file has none"
-    if can_step_back(target):
-        instead = "n-grams of the conversation draft for it."
-        advice = "Name a small model of the same family as DRAFT to see whether it fits."
-    else:
-        instead = "its state cannot step back, so it is decoded plainly."
-        advice = "For speculation choose a target with a plain KV cache."
     return Verdict(
         usable=True,
         kind="target_alone",
         drafter=drafter_kind(target),
-        sentence=f"{name} can answer. {own}; {instead}",
-        advice=advice,
+        sentence=f"{name} can answer. {own}; n-grams of the conversation draft for it.",
+        advice="Name a small model of the same family as DRAFT to see whether it fits.",
         findings=findings_of_target(target),
     )
 
@@ -115,18 +106,6 @@ def _pair_in_words(
     """The verdict on two models that can both write text."""
     names = short_name(draft), short_name(target)
     cannot = f"{names[0]} cannot draft for {names[1]}."
-    if not can_step_back(target):
-        return (
-            "target_cannot_step_back",
-            f"{cannot} The target keeps a state that cannot step back, so it is decoded plainly.",
-            "Use the target alone, or choose one with a plain KV cache.",
-        )
-    if not can_step_back(draft):
-        return (
-            "draft_cannot_step_back",
-            f"{cannot} It keeps a state that cannot step back.",
-            f"Choose a draft with a plain KV cache, or {LEAVE_IT_OUT}",
-        )
     if difference is not None:
         other = "Choose a draft of the same family"
         if difference.topic in ("begin", "end"):
@@ -164,11 +143,7 @@ def _no_pair(target: GgufFile, draft: GgufFile) -> Verdict | None:
     reason = why_no_text(draft)
     if kind in RUNS and reason is None:
         return None
-    stand_in = (
-        LEAVE_IT_OUT[0].upper() + LEAVE_IT_OUT[1:]
-        if can_step_back(target)
-        else "Use the target alone; it keeps a state that cannot step back and is decoded plainly."
-    )
+    stand_in = LEAVE_IT_OUT[0].upper() + LEAVE_IT_OUT[1:]
     if kind in RUNS:
         words = f"{name} cannot draft for {short_name(target)}. {reason}"
         return _dead_end("no_draft", kind, words, stand_in)

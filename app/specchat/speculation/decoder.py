@@ -31,6 +31,9 @@ class Round(msgspec.Struct, frozen=True):
     round_s: float
     draft_s: float
     verify_s: float
+    """Inside the target's decode call."""
+    draft_decode_s: float
+    """Inside decode calls of a draft model, a part of `draft_s`."""
     ended: bool
     """Whether the last token ends the generation."""
     log_probabilities: list[float] | None = None
@@ -135,17 +138,18 @@ class Decoder:
             ended = tokens[-1] in self._end_tokens
             logs = None if raw is None else log_probabilities(raw, tokens)
             yield Round(
-                tokens,
-                drafted,
-                accepted,
-                draft.source,
-                round_s,
-                draft_s,
-                verify_s,
-                ended,
-                logs,
-                pending,
-                self._step_back_s,
+                tokens=tokens,
+                drafted=drafted,
+                accepted=accepted,
+                source=draft.source,
+                round_s=round_s,
+                draft_s=draft_s,
+                verify_s=verify_s,
+                draft_decode_s=draft.decode_s,
+                ended=ended,
+                log_probabilities=logs,
+                replayed=pending,
+                step_back_s=self._step_back_s,
             )
             if ended:
                 return

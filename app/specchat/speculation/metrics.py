@@ -43,6 +43,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """The part of `decode_s` in which a drafter worked."""
     verify_s: float = 0.0
     """The part of `decode_s` in which the target decoded."""
+    draft_decode_s: float = 0.0
+    """The part of `draft_s` inside decode calls of a draft model."""
     step_back_s: float = 0.0
     """The part of `decode_s` in which the target's memory was marked and went back."""
     replayed: int = 0
@@ -60,6 +62,13 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
         if not self.drafted or plain is None or self.tokens_per_second is None:
             return None
         return self.tokens_per_second / plain
+
+    @property
+    def of_limit(self) -> float | None:
+        """tok/s / what it would be if nothing but decode calls took time; None without rounds."""
+        if self.decode_s <= 0:
+            return None
+        return (self.draft_decode_s + self.verify_s) / self.decode_s
 
     @property
     def ngram_share(self) -> float | None:
@@ -115,7 +124,8 @@ class Meter:
         self._histogram = [0] * (max_draft_length + 1)
         self._tested_at = [0] * max_draft_length
         self._drafted = self._tested = self._accepted = self._accepted_ngram = 0
-        self._decode_s = self._draft_s = self._verify_s = self._step_back_s = 0.0
+        self._decode_s = self._draft_s = self._verify_s = 0.0
+        self._draft_decode_s = self._step_back_s = 0.0
         self._replayed = 0
 
     def add_round(
@@ -127,6 +137,7 @@ class Meter:
         round_s: float,
         draft_s: float,
         verify_s: float,
+        draft_decode_s: float = 0.0,
         by_ngram: bool = False,
         step_back_s: float = 0.0,
         replayed: int = 0,
@@ -145,6 +156,7 @@ class Meter:
         self._decode_s += round_s
         self._draft_s += draft_s
         self._verify_s += verify_s
+        self._draft_decode_s += draft_decode_s
         self._step_back_s += step_back_s
         self._replayed += replayed
 
@@ -165,6 +177,7 @@ class Meter:
             decode_s=self._decode_s,
             draft_s=self._draft_s,
             verify_s=self._verify_s,
+            draft_decode_s=self._draft_decode_s,
             step_back_s=self._step_back_s,
             replayed=self._replayed,
             plain_tokens_per_second=self.plain_tokens_per_second,

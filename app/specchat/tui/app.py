@@ -1,24 +1,26 @@
 """The application: what the person does becomes commands, what the engine says becomes screen."""
 
-from collections.abc import Sequence
-from typing import ClassVar, Literal
+from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
 from textual import events, on
-from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.app import App, ComposeResult, SystemCommand
 from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
 from textual.widgets import Footer
 
-from specchat.engine.client import ENGINE_COMMAND
 from specchat.engine.protocol import (
     DrafterName,
     Event,
     Failed,
     Finished,
     Generate,
-    Load,
     Loaded,
     LoadProgress,
+    Notice,
     PromptProgress,
     Round,
     Stop,
@@ -26,11 +28,19 @@ from specchat.engine.protocol import (
 from specchat.errors import EngineCrashed
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.conversation import Conversation
-from specchat.tui.engine_link import EngineLink
+from specchat.tui.downloads import Downloaded, Downloading
+from specchat.tui.exchange import Exchange
+from specchat.tui.keys import BINDINGS, commands
+from specchat.tui.pair_loader import PairLoader
+from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
+from specchat.tui.screens.help import HelpScreen, keys_of, place_of
+from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.loading_bar import LoadingBar
-from specchat.tui.widgets.messages import Answer, Question
+from specchat.tui.widgets.memory_bars import MemoryBars
+from specchat.tui.widgets.messages import AlarmLine
+from specchat.tui.widgets.pair_list import Pick
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import (
     REFRESHES_PER_SECOND,
@@ -39,6 +49,10 @@ from specchat.tui.widgets.speculation_panel import (
     SpeculationPanel,
 )
 from specchat.tui.widgets.top_line import TopLine
+from specchat.tui.world import World
+
+if TYPE_CHECKING:
+    from specchat.choosing.choice import Choice
 
 State = Literal["loading", "ready", "answering", "broken"]
 
@@ -60,81 +74,89 @@ class SpecchatApp(App[None], inherit_bindings=False):
     """The chat on the left, the speculation panel on the right.
 
     Args:
-        load: the pair that the engine loads, and how.
+        choice: the pair to load; on a first run the person is asked first.
         sampling: how tokens are drawn, for every answer.
         speculation: how guesses are made, for every answer.
         system: instructions before the conversation.
         max_tokens: the longest answer.
-        engine_command: how the engine's process is started.
+        world: the engine and the machine.
     """
 
     TITLE = "specchat"
     CSS_PATH = "app.tcss"
-    ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "stop", "Stop", id="chat.stop"),
-        Binding("ctrl+n", "new_chat", "New chat", id="chat.new"),
-        Binding("ctrl+r", "restart", "Restart", id="engine.restart"),
-        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
-        Binding("pageup", "scroll_chat(-1)", "Scroll", id="chat.page_up"),
-        Binding("pagedown", "scroll_chat(1)", "Scroll", id="chat.page_down", show=False),
-        Binding("ctrl+c", "help_quit", id="app.help_quit", show=False, system=True),
-    ]
+    BINDINGS = BINDINGS
 
     def __init__(
         self,
-        load: Load,
+        choice: Choice,
         sampling: SamplingSettings,
         speculation: SpeculationSettings,
         *,
         system: str | None = None,
         max_tokens: int | None = None,
-        engine_command: Sequence[str] = ENGINE_COMMAND,
+        world: World | None = None,
     ) -> None:
         super().__init__()
-        self._load = load
         self._sampling = sampling
         self._speculation = speculation
         self._max_tokens = max_tokens
+        world = world or World()
         self.state: State = "loading"
         self.conversation = Conversation(system)
-        self.engine = EngineLink(engine_command, self._on_engine_event)
         self._live = LiveFigures()
         self._context_used = 0
-        self._exchange: tuple[Question, Answer] | None = None
-        self._top_line = TopLine(load.pair)
+        self._alarms: tuple[Notice, ...] = ()
+        self._top_line = TopLine()
         self._chat = ChatView()
-        self._loading = LoadingBar(load.pair)
+        self._exchange = Exchange(self.conversation, self._chat)
+        self._loading_bar = LoadingBar()
         self._prompt = Prompt()
         self._panel = SpeculationPanel()
+        self._memory = MemoryBars()
         self._line = SpeculationLine()
+        self._loader = PairLoader(choice, world, self.hear)
+        self._pairs = PairSwitch(self, world, self._chat, self._begin)
+        self.engine = self._loader.engine
 
     def compose(self) -> ComposeResult:
         yield self._top_line
         with Horizontal(id="middle"):
             with Vertical(id="left"):
                 yield self._chat
-                yield self._loading
+                yield self._loading_bar
+                yield self._pairs.line
                 yield self._prompt
-            yield self._panel
+            with Vertical(id="panel") as panel:
+                panel.border_title = "speculation"
+                yield self._panel
+                yield self._memory
         yield self._line
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Start the engine; the person can write meanwhile."""
+        """Load, or ask what to load; the person can write meanwhile."""
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._show_figures, pause=True)
         self._prompt.focus()
         self._show_figures()
-        self._start_engine()
+        if self._loader.choice.first_run:
+            self._pairs.open(self._loader.choice, first_run=True)
+        else:
+            self._begin(self._loader.choice)
 
     async def on_unmount(self) -> None:
         """Leave no process behind, however the screen ends."""
+        self._pairs.enough()
         await self.engine.close()
 
     def on_resize(self) -> None:
         """The panel shows as much as there is room for."""
         self.call_after_refresh(self._show_figures)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Everything that a key of ours does, by name, and the colours."""
+        yield from commands(self, screen)
+        yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
 
     # What the person does
 
@@ -152,15 +174,15 @@ class SpecchatApp(App[None], inherit_bindings=False):
         answer = self.conversation.open
         if answer and not answer.stopping:
             answer.stopping = True
-            self._note("stopping")
+            self._exchange.note("stopping")
             await self.engine.send(Stop(answer.id))
 
     async def action_new_chat(self) -> None:
         """Forget the conversation; an answer under way is stopped first."""
         await self.action_stop()
-        self.conversation.clear()
-        self._exchange = None
+        self._exchange.forget()
         self._live.clear()
+        self._alarms = ()
         self._context_used = 0
         self._chat.clear()
         if self.state == "answering":
@@ -168,17 +190,36 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._show_figures()
         self._prompt.focus()
 
-    @on(Card.Pressed)
-    async def action_restart(self) -> None:
-        """Load again; start a new engine when the old one is gone."""
-        if self.state != "broken":
-            return
-        self._prompt.focus()
-        if self.engine.pid is None:
-            self._start_engine()
-        else:
-            self._begin_loading()
-            await self.engine.send(self._load)
+    def action_restart(self) -> None:
+        """Load again, in a new engine."""
+        if self.state == "broken":
+            self._begin(self._loader.choice)
+
+    def action_restart_with_less(self) -> None:
+        """Load what takes less memory."""
+        if self.state == "broken":
+            self._show_loading()
+            self.run_worker(self._loader.load_less(), group="engine", exclusive=True)
+
+    def action_pairs(self) -> None:
+        """Choose another pair."""
+        self._pairs.open(self._loader.choice, self._loader.machine)
+
+    async def action_use_pair(self, name: str) -> None:
+        """Load a pair that has been downloaded."""
+        await self._pairs.use(Pick(pair=name), self._loader.choice)
+
+    def action_help(self) -> None:
+        """Tell about the place where the person is."""
+        screen = self.screen
+        if not isinstance(screen, HelpScreen):
+            notices = () if isinstance(screen, PairsScreen) else self._alarms
+            self.push_screen(HelpScreen(notices, place_of(screen), tuple(keys_of(screen))))
+
+    @on(AlarmLine.Opened)
+    def tell_about(self, event: AlarmLine.Opened) -> None:
+        """Tell what to do about one alarm."""
+        self.push_screen(HelpScreen((event.alarm,), "", tuple(keys_of(self.screen))))
 
     def action_scroll_chat(self, pages: int) -> None:
         """Read further up or down while the cursor stays in the prompt."""
@@ -197,24 +238,50 @@ class SpecchatApp(App[None], inherit_bindings=False):
             return True if self.state == "answering" else None
         if action == "restart":
             return self.state == "broken"
+        if action == "restart_with_less":
+            return self.state == "broken" and self._loader.has_less
         return True
 
     def on_key(self, event: events.Key) -> None:
-        """Typing goes to the prompt, wherever the focus is."""
+        """Typing goes to the prompt, wherever the focus is in the chat."""
+        if len(self.screen_stack) > 1:
+            return
         if event.is_printable and event.character and self.focused is not self._prompt:
             self._prompt.focus()
             self._prompt.type_in(event.character)
 
     def on_paste(self, event: events.Paste) -> None:
         """So does pasting."""
-        self._prompt.on_paste(event)
+        if len(self.screen_stack) == 1:
+            self._prompt.on_paste(event)
+
+    # What a download says
+
+    @on(PairsScreen.Wanted)
+    def download(self, event: PairsScreen.Wanted) -> None:
+        """A pair is to be downloaded."""
+        self._pairs.want(event.name)
+
+    @on(PairsScreen.Enough)
+    def stop_download(self) -> None:
+        """The download is to be stopped."""
+        self._pairs.enough()
+
+    def on_downloading(self, event: Downloading) -> None:
+        """It goes on."""
+        self._pairs.show(event)
+
+    def on_downloaded(self, event: Downloaded) -> None:
+        """It has ended."""
+        self._pairs.downloaded(event)
 
     # What the engine says
 
-    def _on_engine_event(self, event: Event) -> None:
+    def hear(self, event: Event) -> None:
+        """An event of the engine, in order."""
         match event:
             case LoadProgress():
-                self._loading.show(event)
+                self._loading_bar.show(event)
             case Loaded():
                 self._on_loaded(event)
             case PromptProgress() | Round() | Finished():
@@ -231,39 +298,40 @@ class SpecchatApp(App[None], inherit_bindings=False):
         match event:
             case PromptProgress():
                 if event.done < event.total and not answer.stopping:
-                    self._note(f"reading {event.done} of {event.total} new tokens")
+                    self._exchange.note(f"reading {event.done} of {event.total} new tokens")
             case Round():
                 if not answer.parts and not answer.stopping:
-                    self._note("")
+                    self._exchange.note("")
                 answer.parts.append(event.text)
-                self._write(event.text)
+                self._exchange.write(event.text)
                 self._live.add(event.figures, event.reason)
                 self._context_used = event.n_past
             case Finished():
                 self._on_finished(event)
 
     def _on_loaded(self, event: Loaded) -> None:
-        self._top_line.show_loaded(event)
+        self._top_line.show_loaded(event, self._loader.plan, self._loader.machine)
+        self._memory.show(self._loader.plan, self._loader.machine)
         choice = self._speculation.drafter
         drafter: DrafterName = event.drafter if choice == "auto" else choice
         self._live.drafter = drafter if self._speculation.draft_length else "none"
-        self._loading.display = False
-        for card in self._chat.query(Card):
-            card.settle()
-        self._chat.add(*map(Card.of_notice, event.notices))
+        self._loading_bar.display = False
+        self._chat.settle_cards()
+        self._chat.add(*Card.of_notices(self._loader.loaded(event.notices)))
         self._chat.welcome("Ready. Everything runs on this machine.")
         self._set_state("ready")
         self._show_figures()
 
     def _on_finished(self, event: Finished) -> None:
-        self._write(event.tail)
+        self._exchange.write(event.tail)
         self._live.figures = event.figures
         self._context_used = event.n_past
+        self._alarms = event.alarms
         if event.finish_reason == "cancelled" and not event.text:
-            self._take_back()
+            self._prompt.give_back(self._exchange.take_back())
         else:
-            self.conversation.finish(event.text)
-            self._close_answer(event, ENDED[event.finish_reason])
+            ended = ENDED[event.finish_reason]
+            self._exchange.close(event.text, event.figures, ended, event.alarms)
         self._set_state("ready")
 
     def _on_failed_answer(self, event: Failed) -> None:
@@ -279,28 +347,36 @@ class SpecchatApp(App[None], inherit_bindings=False):
             self._chat.add(Card.of_failure(event))
             return
         self._end_early("cut off")
-        self._loading.display = False
-        for card in self._chat.query(Card):
-            card.settle()
-        action = "Start again" if crashed else "Try again"
-        self._chat.add(Card.of_failure(event, f"{action} (Ctrl+R)"))
+        self._loading_bar.display = False
+        self._chat.settle_cards()
+        actions = [(f"{'Start' if crashed else 'Try'} again (Ctrl+R)", "restart")]
+        less = self._loader.less() if crashed else None
+        if less:
+            means = less.sentence[0].lower() + less.sentence[1:]
+            event = replace(event, help=f"{event.help} Less would be: {means}")
+            actions.append(("Start again with less (Ctrl+L)", "restart_with_less"))
+        self._chat.add(Card.of_failure(event, *actions, OTHER_PAIRS))
         self._set_state("broken")
 
     # Helpers
 
-    def _start_engine(self) -> None:
-        self._begin_loading()
-        self.run_worker(self.engine.run(self._load), group="engine", exclusive=True)
+    def _begin(self, choice: Choice) -> None:
+        """Load this pair in place of the present one; the conversation stays."""
+        self._end_early("stopped")
+        self._loader.take(choice)
+        self._show_loading()
+        self.run_worker(self._loader.load(), group="engine", exclusive=True)
 
-    def _begin_loading(self) -> None:
-        self._loading.begin()
+    def _show_loading(self) -> None:
+        pair = self._loader.choice.load.pair
+        self._top_line.begin(pair)
+        self._memory.show(None, None)
+        self._loading_bar.begin(pair)
         self._set_state("loading")
+        self._prompt.focus()
 
     async def _ask(self, text: str) -> None:
-        answer = self.conversation.ask(text)
-        self._exchange = Question(text), Answer()
-        self._chat.add(*self._exchange)
-        self._chat.follow()
+        answer = self._exchange.begin(text)
         self._live.begin_answer()
         self._set_state("answering")
         await self.engine.send(
@@ -319,31 +395,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
         if answer is None:
             return
         if answer.text:
-            self.conversation.finish(answer.text)
-            self._close_answer(None, ended)
+            self._exchange.close(answer.text, self._live.figures, ended)
         else:
-            self._take_back()
-
-    def _take_back(self) -> None:
-        self._prompt.give_back(self.conversation.withdraw())
-        if self._exchange:
-            for widget in self._exchange:
-                widget.remove()
-        self._exchange = None
-
-    def _close_answer(self, finished: Finished | None, ended: str) -> None:
-        if self._exchange:
-            figures = finished.figures if finished else self._live.figures
-            self._exchange[1].finish(figures, ended, finished.alarms if finished else ())
-        self._exchange = None
-
-    def _write(self, text: str) -> None:
-        if self._exchange:
-            self._exchange[1].write(text)
-
-    def _note(self, text: str) -> None:
-        if self._exchange:
-            self._exchange[1].note(text)
+            self._prompt.give_back(self._exchange.take_back())
 
     def _set_state(self, state: State) -> None:
         self.state = state
@@ -363,7 +417,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
 
 def run(
-    load: Load,
+    choice: Choice,
     sampling: SamplingSettings,
     speculation: SpeculationSettings,
     *,
@@ -371,6 +425,6 @@ def run(
     max_tokens: int | None = None,
 ) -> int:
     """Show the chat until the person quits; the exit code of the process."""
-    app = SpecchatApp(load, sampling, speculation, system=system, max_tokens=max_tokens)
+    app = SpecchatApp(choice, sampling, speculation, system=system, max_tokens=max_tokens)
     app.run()
     return app.return_code or 0

@@ -21,13 +21,15 @@ class Draft(msgspec.Struct, frozen=True):
     distributions: list[Distribution] | None = None
     source: Source | None = None
     """Who guessed; None where nobody did."""
+    decode_s: float = 0.0
+    """Seconds inside the decode calls that it took."""
 
     def cut(self, length: int) -> "Draft":
         """The first `length` tokens of it."""
         if length >= len(self.tokens):
             return self
         rows = None if self.distributions is None else self.distributions[:length]
-        return Draft(self.tokens[:length], rows, self.source)
+        return Draft(self.tokens[:length], rows, self.source, self.decode_s)
 
 
 class Drafter(Protocol):

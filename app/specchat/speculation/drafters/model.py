@@ -76,17 +76,20 @@ class ModelDrafter:
             return Draft()
         tokens: list[int] = []
         rows: list[Distribution] = []
+        decode_s = 0.0
         feed = self._catch_up(ids)
         while True:
             started = perf_counter()
             self._context.decode(feed, Outputs.LAST)
-            controller.spent("model", len(feed), (perf_counter() - started) * 1e3)
+            took_s = perf_counter() - started
+            decode_s += took_s
+            controller.spent("model", len(feed), took_s * 1e3)
             logits = self._context.rows(1)[:, : self._n_vocab]
             token, confidence = self._guess(logits, ids, tokens, rows)
             tokens.append(token)
             goes_on = controller.go_on(confidence)
             if not goes_on or len(tokens) >= limit or token in self._end_tokens:
-                return Draft(tokens, rows or None, source="model")
+                return Draft(tokens, rows or None, "model", decode_s)
             if len(tokens) == 1:
                 self._context.mark()  # all before here will be kept
             feed = [token]

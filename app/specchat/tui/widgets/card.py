@@ -1,8 +1,10 @@
 """A card in the chat: what was tried, what happened, what to do next."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Button, Collapsible, Static
 
 from specchat.engine.protocol import Failed, Notice
@@ -10,16 +12,13 @@ from specchat.tui.wording import visible
 
 
 class Card(Vertical):
-    """Something the person should know, with a button when there is something to press.
+    """Something the person should know, with buttons when there is something to press.
 
     Args:
         mark: one character that tells an error from a notice without its colour.
-        action: the label of the button.
+        actions: of each button its label, and the action of the application that it runs.
         log: lines of a log, folded away.
     """
-
-    class Pressed(Message):
-        """The card's button was pressed."""
 
     def __init__(
         self,
@@ -28,55 +27,69 @@ class Card(Vertical):
         help: str,
         *,
         mark: str,
-        action: str = "",
+        actions: Sequence[tuple[str, str]] = (),
         log: tuple[str, ...] = (),
         classes: str = "",
     ) -> None:
         super().__init__(classes=classes)
         self._lines = (f"{mark} {title}", message, help)
-        self._action = action
+        self._actions = tuple(actions)
         self._log_lines = log
 
     @classmethod
-    def of_failure(cls, failed: Failed, action: str = "") -> "Card":
+    def of_failure(cls, failed: Failed, *actions: tuple[str, str]) -> "Card":
         """The card of something that did not work."""
         return cls(
             failed.title,
             failed.message,
             failed.help,
             mark="✗",
-            action=action,
+            actions=actions,
             log=failed.log,
             classes="failure",
         )
 
     @classmethod
-    def of_notice(cls, notice: Notice) -> "Card":
+    def of_notices(cls, notices: Iterable[Notice]) -> Iterator["Card"]:
+        """Quiet cards; what has one title comes on one card."""
+        for title, group in groupby(notices, key=lambda notice: notice.title):
+            alike = list(group)
+            message = "\n".join(notice.message for notice in alike)
+            advice = " ".join(notice.help for notice in alike if notice.help)
+            yield cls.of_notice(Notice(alike[0].kind, title, message, advice))
+
+    @classmethod
+    def of_notice(cls, notice: Notice, *actions: tuple[str, str]) -> "Card":
         """The quiet card of something that stops nothing."""
-        return cls(notice.title, notice.message, notice.help, mark="i", classes="notice")
+        return cls(
+            notice.title,
+            notice.message,
+            notice.help,
+            mark="i",
+            actions=actions,
+            classes="notice",
+        )
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits for its button."""
-        return bool(self._action)
+        """Whether it waits for one of its buttons."""
+        return bool(self._actions)
 
     def compose(self) -> ComposeResult:
         title, message, next_step = map(visible, self._lines)
         yield Static(title, markup=False, classes="title")
         yield Static(message, markup=False)
-        yield Static(f"→ {next_step}", markup=False, classes="help")
+        if next_step:
+            yield Static(f"→ {next_step}", markup=False, classes="help")
         if self._log_lines:
             with Collapsible(title="last lines of the log"):
                 yield Static(visible("\n".join(self._log_lines)), markup=False, classes="log")
-        if self._action:
-            yield Button(self._action, variant="primary", compact=True)
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Say that the button was pressed."""
-        event.stop()
-        self.post_message(self.Pressed())
+        if self._actions:
+            with Vertical(classes="buttons"):
+                for label, action in self._actions:
+                    yield Button(label, variant="primary", compact=True, action=f"app.{action}")
 
     def settle(self) -> None:
         """There is nothing to press any more."""
-        self._action = ""
-        self.query(Button).remove()
+        self._actions = ()
+        self.query(".buttons").remove()

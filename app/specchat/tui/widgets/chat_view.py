@@ -33,6 +33,11 @@ class ChatView(VerticalScroll):
         if text and not self.children:
             self.mount(Static(Content(text), classes="welcome"))
 
+    def settle_cards(self) -> None:
+        """What cards offered does not matter any more."""
+        for card in self.query(Card):
+            card.settle()
+
     def clear(self) -> None:
         """Start an empty chat. A card that waits for the person stays."""
         for child in self.children:

@@ -19,13 +19,15 @@ STEPS: dict[LoadStep, str] = {
 class LoadingBar(Static):
     """Names the file that is being loaded and how much of it is there."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self) -> None:
         super().__init__(markup=False)
-        self._files = {"target": pair.target, "draft": pair.draft or "", "costs": ""}
+        self._files: dict[LoadStep, str] = {}
+        self.display = False
 
-    def begin(self) -> None:
+    def begin(self, pair: Pair, doing: str = "starting the engine") -> None:
         """Loading starts."""
-        self.update("starting the engine")
+        self._files = {"target": pair.target, "draft": pair.draft or "", "costs": ""}
+        self.update(doing)
         self.display = True
 
     def show(self, progress: LoadProgress) -> None:

@@ -1,9 +1,12 @@
 """What the two sides said: a question, and an answer with its line of figures."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from textual.widgets import Static
 
 from specchat.engine.protocol import Notice
@@ -31,12 +34,14 @@ class Answer(Horizontal):
         super().__init__()
         self._body = StreamingMarkdown()
         self._note = Static("waiting for the engine", markup=False, classes="note")
+        self._alarms = Vertical(classes="alarms")
 
     def compose(self) -> ComposeResult:
         yield Static("model", classes="speaker")
         with Vertical(classes="said"):
             yield self._body
             yield self._note
+            yield self._alarms
 
     def write(self, text: str) -> None:
         """Add text that came."""
@@ -53,6 +58,32 @@ class Answer(Horizontal):
         """Close the text and keep the figures. `ended`: how, unless the model ended by itself."""
         self._body.finish()
         line = figures_line(figures) if figures else ""
-        lines = [SEPARATOR.join(part for part in (ended, line) if part)]
-        lines += [f"! {alarm.title}: {alarm.message} {alarm.help}" for alarm in alarms]
-        self.note("\n".join(lines))
+        self.note(SEPARATOR.join(part for part in (ended, line) if part))
+        self._alarms.mount_all(map(AlarmLine, alarms))
+
+
+class AlarmLine(Static, can_focus=True):
+    """What made an answer slower than it need be: a title; more of it on asking."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "What to do", id="alarm.open"),
+    ]
+
+    class Opened(Message):
+        """The person asks what to do."""
+
+        def __init__(self, alarm: Notice) -> None:
+            super().__init__()
+            self.alarm = alarm
+
+    def __init__(self, alarm: Notice) -> None:
+        super().__init__(f"! {visible(alarm.title)} (F1: what to do)", markup=False)
+        self._alarm = alarm
+
+    def action_open(self) -> None:
+        """Ask."""
+        self.post_message(self.Opened(self._alarm))
+
+    def on_click(self) -> None:
+        """The same by the mouse."""
+        self.action_open()

@@ -16,7 +16,7 @@ class Prompt(TextArea, inherit_bindings=False):
     """Grows with the text up to six lines; Enter sends, Ctrl+J starts a new line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Send", id="prompt.send"),
+        Binding("enter", "submit", "Send", id="prompt.send", show=False),
         Binding(",".join(LINE_KEYS), "new_line", "New line", id="prompt.new_line"),
         # The page keys scroll the chat: the prompt is never longer than a page.
         *(b for b in TextArea.BINDINGS if isinstance(b, Binding) and b.key not in PAGE_KEYS),

@@ -63,8 +63,6 @@ class LiveFigures:
 class SpeculationPanel(Static):
     """Figures of the answer under way, or of the last one."""
 
-    BORDER_TITLE = "speculation"
-
     def show(self, live: LiveFigures) -> None:
         """Draw the figures as they are now."""
         figures = live.figures

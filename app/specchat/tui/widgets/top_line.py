@@ -7,19 +7,18 @@ from textual.containers import Horizontal
 from textual.widgets import Static
 
 from specchat.engine.protocol import Loaded, Pair
+from specchat.pairing.machine import Machine
+from specchat.pairing.memory import MemoryPlan
+from specchat.tui.memory_lines import main_share, memory_text, total_bytes
 from specchat.tui.wording import tokens, visible
 
 
 class TopLine(Horizontal):
-    """Names first; they give way when the line is narrow.
+    """Names first; they give way when the line is narrow."""
 
-    Args:
-        pair: the files to load.
-    """
-
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._names = Static(_names(pair.target, pair.draft), markup=False, id="names")
+        self._names = Static("", markup=False, id="names")
         self._backend = Static("", markup=False, id="backend")
         self._fill = Static("", markup=False, id="context")
         self._n_ctx = 0
@@ -29,11 +28,23 @@ class TopLine(Horizontal):
         yield self._backend
         yield self._fill
 
-    def show_loaded(self, loaded: Loaded) -> None:
+    def begin(self, pair: Pair) -> None:
+        """These files are to be loaded."""
+        self._names.update(_names(pair.target, pair.draft))
+        self._backend.update("")
+        self._fill.update("")
+        self._n_ctx = 0
+
+    def show_loaded(self, loaded: Loaded, plan: MemoryPlan | None, machine: Machine | None) -> None:
         """Name what is loaded: a draft that cannot be used is not."""
         draft = loaded.draft.path if loaded.draft else None
         self._names.update(_names(loaded.target.path, draft))
-        self._backend.update(visible(loaded.engine.backend))
+        share = main_share(plan) if plan else None
+        if share and machine:
+            memory = memory_text(share, total_bytes(share, machine))
+            self._backend.update(visible(f"{share.device} {memory}"))
+        else:
+            self._backend.update(visible(loaded.engine.backend))
         self._n_ctx = loaded.n_ctx
 
     def show_context(self, used: int) -> None:

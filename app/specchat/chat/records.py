@@ -1,0 +1,90 @@
+"""What is kept of conversations: plain data. Times are milliseconds since 1970."""
+
+from typing import Literal
+
+import msgspec
+
+from specchat.chat.parts import PartFigures
+from specchat.chat.reasoning import Kind
+from specchat.speculation.metrics import Figures
+from specchat.speculation.settings import (
+    DraftLength,
+    Rule,
+    SamplingSettings,
+    SpeculationSettings,
+)
+
+Role = Literal["user", "assistant"]
+State = Literal["writing", "complete", "length", "stopped", "interrupted"]
+"""Of a message: still coming in; ended by itself; ended at a limit of length; stopped by the
+person; cut off by a failure."""
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conversation sets for itself; None leaves it to the settings."""
+
+    system: str | None = None
+    preset: str | None = None
+    sampling: SamplingSettings | None = None
+    speculation: SpeculationSettings | None = None
+
+
+class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How an answer came about."""
+
+    target: str
+    """File name of the model that answered."""
+    draft: str | None = None
+    """File name of the draft model or head."""
+    drafter: str
+    """Who guessed, as in `Finished`."""
+    rule: Rule
+    draft_length: DraftLength
+    sampling: SamplingSettings
+    seed: int
+    """The one that was used."""
+    figures: Figures
+    parts: dict[Kind, PartFigures] = {}
+    """The same by kind of text, as far as it was followed."""
+    opened: str | None = None
+    """The name of the tags, in `reasoning.TAGS`, that the prompt left open."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A node of a conversation's tree. Its children are what was said after it, each another try
+    or another wording."""
+
+    id: int
+    parent: int | None
+    role: Role
+    text: str
+    state: State
+    created_at: int
+    answer: AnswerRecord | None = None
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation in the list."""
+
+    id: int
+    title: str
+    pinned: bool
+    archived: bool
+    created_at: int
+    updated_at: int
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a search found something."""
+
+    conversation: int
+    title: str
+    message: int | None
+    """None: it is in the title."""
+    role: Role | None
+    at: int
+    """When that was said; for a title, when the conversation last changed."""
+    snippet: str
+    """A piece of the text, on one line."""
+    marks: tuple[tuple[int, int], ...]
+    """Where in it the words stand that were looked for: start and end."""

@@ -1,0 +1,394 @@
+"""The conversations of a person: saved while they come in, listed, searched, never overwritten.
+
+Everything but `search` and `tidy` takes about a millisecond and belongs to one thread, the
+screen's. `search` may have to read all texts, and `tidy` waits for the disk: both belong to a
+worker.
+"""
+
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from specchat.chat import rows
+from specchat.chat.database import (
+    Database,
+    Statement,
+    StoreProblem,
+    connect,
+    copied_to_memory,
+    problem_of,
+)
+from specchat.chat.reasoning import spoken, tags_named
+from specchat.chat.records import AnswerRecord, Found, Role, Setup, State, Summary
+from specchat.chat.rows import clean
+from specchat.chat.search import search
+from specchat.chat.titles import make_title
+from specchat.chat.tokens import Tokens, decode_tokens
+from specchat.chat.tree import Conversation
+from specchat.paths import data_folder
+
+SAVE_EVERY_S = 0.5
+"""How old the text of an answer may get before it is on the disk, while text keeps coming."""
+UNDO_DAYS = 7
+"""How long what was deleted can be brought back; then it is removed when the store is opened."""
+
+
+class Store:
+    """All conversations. When the disk fails it goes on in memory, says so in `trouble`, and
+    writes what is missing once the disk works again.
+
+    `Store.open` and `Store.in_memory` make one.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+        self._last_id = 0
+        self._coming_in: dict[int, list[str]] = {}
+        """Text of answers under way that is not saved yet."""
+        self._saved_at = 0.0
+        self._writer = ""
+
+    @classmethod
+    def open(cls, path: Path | None = None, clock: Callable[[], float] = time.time) -> "Store":
+        """The store in a file; by default `chats.db` in the data folder.
+
+        Answers that a dead program was writing become interrupted ones.
+
+        Raises:
+            StoreProblem: it cannot be used now; `in_memory` takes its place.
+        """
+        path = path or default_path()
+        store = cls(Database(connect(path), path), clock)
+        store._mark_interrupted()
+        store._remove_deleted()
+        return store
+
+    @classmethod
+    def in_memory(
+        cls,
+        trouble: StoreProblem | None = None,
+        path: Path | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> "Store":
+        """A store that lasts as long as the program.
+
+        Args:
+            trouble: why the file could not be opened.
+            path: that file: what can be read of it is there, and it is written when it can be.
+        """
+        return cls(Database(copied_to_memory(path), path, trouble), clock)
+
+    @property
+    def trouble(self) -> StoreProblem | None:
+        """Why what is new is in memory only; None while it is on the disk."""
+        return self._database.trouble
+
+    def close(self) -> None:
+        """Save what is coming in, and let go of the file."""
+        for message in list(self._coming_in):
+            self.finish(message, "interrupted")
+        self._database.close()
+
+    # Conversations
+
+    def conversations(self, *, archived: bool = False, limit: int = 200) -> list[Summary]:
+        """Pinned ones first, then the last used."""
+        return [rows.summary_of(row) for row in self._database.read(rows.LIST, (archived, limit))]
+
+    def new(self, setup: Setup | None = None, title: str = "") -> int:
+        """Begin a conversation; without a title it gets one from its first exchange."""
+        key, now = self._new_id(), self._now()
+        row = (key, clean(title), bool(title), 0, 0, rows.encode(setup or Setup()), None, now, now)
+        self._database.write((rows.ADD_CONVERSATION, row))
+        return key
+
+    def load(self, conversation: int) -> Conversation:
+        """All of a conversation, but the tokens of its answers.
+
+        Raises:
+            StoreProblem: it is not there any more.
+        """
+        found = self._database.read(rows.OPEN, (conversation,))
+        if not found:
+            raise StoreProblem(
+                "Tried to open a conversation.", "It was deleted.", "Choose another one."
+            )
+        messages = self._database.read(rows.MESSAGES, (conversation,))
+        return rows.conversation_of(found[0], messages)
+
+    def rename(self, conversation: int, title: str) -> None:
+        """Give it a title; an empty one is made by the rule again."""
+        title = clean(title).strip()
+        self._set(conversation, "title = ?, title_given = ?", title, bool(title))
+        self._name(conversation)
+
+    def pin(self, conversation: int, pinned: bool = True) -> None:
+        """Keep it at the top of the list, or no longer."""
+        self._set(conversation, "pinned = ?", pinned)
+
+    def archive(self, conversation: int, archived: bool = True) -> None:
+        """Take it out of the list, or put it back; the search finds it either way."""
+        self._set(conversation, "archived = ?", archived)
+
+    def set_up(self, conversation: int, setup: Setup) -> None:
+        """Change what the conversation sets for itself."""
+        self._set(conversation, "setup = ?", rows.encode(setup))
+
+    def delete(self, conversation: int) -> None:
+        """Remove it from list and search; `undelete` brings it back for some days."""
+        self._set(conversation, "deleted_at = ?", self._now())
+
+    def undelete(self, conversation: int) -> None:
+        """Undo `delete`."""
+        self._set(conversation, "deleted_at = ?", None)
+
+    # Messages
+
+    def ask(self, conversation: int, text: str, parent: int | None) -> int:
+        """Save a question: it is on the disk when this returns, and is the current message.
+
+        Args:
+            parent: the message before it. Another question with the same one is its sibling.
+        """
+        message = self._add(conversation, parent, "user", "complete", text)
+        self._name(conversation)
+        return message
+
+    def begin_answer(self, conversation: int, parent: int | None, text: str = "") -> int:
+        """Begin an answer, beside any other answer of the same parent.
+
+        Args:
+            text: what it begins with, such as an edited answer that goes on.
+        """
+        message = self._add(conversation, parent, "assistant", "writing", text)
+        self._coming_in[message] = []
+        return message
+
+    def reopen(self, message: int) -> None:
+        """Go on with an answer that has ended; what comes is added to its text."""
+        sql = "UPDATE messages SET state = 'writing', writer = ? WHERE id = ?"
+        self._database.write((sql, (self._own_writer(), message)))
+        self._coming_in[message] = []
+
+    def append(self, message: int, text: str) -> None:
+        """Take new text of an answer under way; it is saved at least every `SAVE_EVERY_S` while
+        text comes. A timer that calls `flush` twice a second sees to the last of it."""
+        self._coming_in[message].append(text)
+        if time.monotonic() - self._saved_at >= SAVE_EVERY_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Save the text of all answers under way."""
+        statements: list[Statement] = [
+            ("UPDATE messages SET text = text || ? WHERE id = ?", (clean("".join(parts)), message))
+            for message, parts in self._coming_in.items()
+            if parts
+        ]
+        if statements:
+            self._database.write(*statements)
+            for parts in self._coming_in.values():
+                parts.clear()
+        self._saved_at = time.monotonic()
+
+    def finish(
+        self,
+        message: int,
+        state: State,
+        answer: AnswerRecord | None = None,
+        tokens: Tokens | None = None,
+        text: str | None = None,
+    ) -> None:
+        """End an answer.
+
+        Args:
+            text: the whole of it; without it, what was appended stands.
+            tokens: of the whole answer, what it began with included.
+        """
+        change = ("text || ?", "".join(self._coming_in[message])) if text is None else ("?", text)
+        sql = f"UPDATE messages SET text = {change[0]}, state = ?, writer = NULL WHERE id = ?"
+        statements: list[Statement] = [(sql, (clean(change[1]), state, message))]
+        if answer is not None:
+            statements.append(rows.add_answer(message, answer, tokens))
+        self._database.write(*statements, (rows.USED, (self._now(), message)))
+        del self._coming_in[message]
+        self._name(self._conversation_of(message))
+
+    def edit(self, message: int, text: str) -> int:
+        """Another wording of a message, as its sibling; it is the current message then."""
+        sql = "SELECT conversation, parent, role FROM messages WHERE id = ?"
+        ((conversation, parent, role),) = self._database.read(sql, (message,))
+        return self._add(conversation, parent, role, "complete", text)
+
+    def show(self, message: int) -> None:
+        """Make this the current message, the end of the line on screen."""
+        self._database.write((rows.SHOW, (message, message)))
+
+    def withdraw(self, message: int) -> None:
+        """Take a message back, with all that was said after it, as if it had never been."""
+        sql = "SELECT parent FROM messages WHERE id = ?"
+        ((parent,),) = self._database.read(sql, (message,))
+        self._database.write((rows.SHOW, (parent, message)), (rows.REMOVE, (message,)))
+        left = "SELECT id FROM messages WHERE writer = ?"
+        written = {key for (key,) in self._database.read(left, (self._own_writer(),))}
+        self._coming_in = {key: self._coming_in[key] for key in self._coming_in if key in written}
+
+    def branch_off(self, message: int) -> int:
+        """A new conversation with copies of everything from the first message to this one."""
+        old = self.load(self._conversation_of(message))
+        line = old.path_to(message)
+        tokens = {each.id: kept for each in line if (kept := self.tokens(each.id))}
+        summary = replace(old.summary, pinned=False, archived=False, updated_at=self._now())
+        return self.add_copy(Conversation(summary, old.setup, line, message), tokens)
+
+    def tokens(self, message: int) -> Tokens | None:
+        """The tokens of an answer; None where they were not kept."""
+        found = self._database.read("SELECT tokens FROM answers WHERE message = ?", (message,))
+        return decode_tokens(found[0][0]) if found and found[0][0] is not None else None
+
+    def add_copy(self, source: Conversation, tokens: Mapping[int, Tokens]) -> int:
+        """Save a conversation under new ids, such as an imported one.
+
+        Args:
+            tokens: of its answers, by message.
+        """
+        conversation = self._new_id()
+        ids: dict[int | None, int | None] = {None: None}
+        statements: list[Statement] = []
+        for each in source.messages.values():
+            message = ids[each.id] = self._new_id()
+            state = rows.settled(each.state)
+            row = (message, conversation, ids[each.parent], each.role, state, None)
+            statements.append((rows.ADD_MESSAGE, (*row, each.created_at, clean(each.text))))
+            if each.answer is not None:
+                statements.append(rows.add_answer(message, each.answer, tokens.get(each.id)))
+        summary = source.summary
+        values = (
+            *(conversation, clean(summary.title), bool(summary.title)),
+            *(summary.pinned, summary.archived, rows.encode(source.setup), ids[source.current]),
+            *(summary.created_at, summary.updated_at),
+        )
+        self._database.write((rows.ADD_CONVERSATION, values), *statements)
+        return conversation
+
+    def tidy(self) -> None:
+        """Bring what was saved from SQLite's log into its file. To be called now and then, such
+        as after an answer, from a worker: it waits for the disk."""
+        self._database.tidy()
+
+    def search(self, query: str, limit: int = 50) -> list[Found]:
+        """Titles and messages with all words of the query, or parts of words; the newest first.
+
+        Raises:
+            StoreProblem: the file cannot be read.
+        """
+        try:
+            with self._database.reader() as connection:
+                return search(connection, clean(query), limit)
+        except sqlite3.DatabaseError as error:
+            raise problem_of(error, "Tried to search the conversations.") from error
+
+    # Helpers
+
+    def _add(
+        self, conversation: int, parent: int | None, role: Role, state: State, text: str
+    ) -> int:
+        message, now = self._new_id(parent), self._now()
+        writer = self._own_writer() if state == "writing" else None
+        row = (message, conversation, parent, role, state, writer, now, clean(text))
+        self._database.write(
+            (rows.ADD_MESSAGE, row), (rows.SHOW, (message, message)), (rows.USED, (now, message))
+        )
+        return message
+
+    def _set(self, conversation: int, what: str, *values: object) -> None:
+        sql = f"UPDATE conversations SET {what} WHERE id = ?"
+        self._database.write((sql, (*values, conversation)))
+
+    def _conversation_of(self, message: int) -> int:
+        sql = "SELECT conversation FROM messages WHERE id = ?"
+        ((conversation,),) = self._database.read(sql, (message,))
+        return int(conversation)
+
+    def _name(self, conversation: int) -> None:
+        """Give it a title from its first exchange, if it has none."""
+        sql = "SELECT 1 FROM conversations WHERE id = ? AND title = ''"
+        if not self._database.read(sql, (conversation,)):
+            return
+        exchange = []
+        for role, text, state, record in self._database.read(rows.FIRST_EXCHANGE, (conversation,)):
+            if role == "assistant" and state != "writing":
+                opened = rows.decode(record, AnswerRecord).opened if record else None
+                exchange.append(spoken(text, tags_named(opened)))
+            elif role == "user":
+                exchange.append(text)
+        if title := next(filter(None, map(make_title, exchange)), ""):
+            self._set(conversation, "title = ?", title)
+
+    def _mark_interrupted(self) -> None:
+        """Answers whose program is gone."""
+        sql = "SELECT DISTINCT writer FROM messages WHERE writer IS NOT NULL"
+        change = "UPDATE messages SET state = 'interrupted', writer = NULL WHERE writer = ?"
+        writers = [writer for (writer,) in self._database.read(sql)]
+        self._database.write(*((change, (each,)) for each in writers if not _is_running(each)))
+
+    def _remove_deleted(self) -> None:
+        before = self._now() - UNDO_DAYS * 86_400_000
+        self._database.write(("DELETE FROM conversations WHERE deleted_at < ?", (before,)))
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
+
+    def _new_id(self, after: int | None = None) -> int:
+        """Grows with time, and is no other program's either: milliseconds, then 20 random bits."""
+        drawn = (self._now() << 20) | secrets.randbits(20)
+        self._last_id = max(drawn, self._last_id + 1, (after or 0) + 1)
+        return self._last_id
+
+    def _own_writer(self) -> str:
+        if not self._writer:
+            import psutil
+
+            self._writer = f"{os.getpid()} {psutil.Process().create_time():.2f}"
+        return self._writer
+
+
+def default_path() -> Path:
+    """Where the conversations are kept.
+
+    Raises:
+        StoreProblem: the folder cannot be made.
+    """
+    try:
+        return data_folder() / "chats.db"
+    except OSError as error:
+        raise StoreProblem(
+            "Tried to open the conversations.",
+            f"Their folder cannot be made: {error}.",
+            "Name another folder in the environment variable SPECCHAT_HOME.",
+        ) from error
+
+
+def open_store(path: Path | None = None) -> Store:
+    """The store in the file, or in memory where that cannot be; then it has `trouble`."""
+    try:
+        path = path or default_path()
+        return Store.open(path)
+    except StoreProblem as problem:
+        return Store.in_memory(problem, path)
+
+
+def _is_running(writer: str) -> bool:
+    """Whether the program that wrote this into its messages is alive; a number is used again."""
+    import psutil
+
+    pid, _, created = writer.partition(" ")
+    try:
+        return abs(psutil.Process(int(pid)).create_time() - float(created)) < 1
+    except (psutil.Error, ValueError):
+        return False

@@ -1,0 +1,62 @@
+"""What a first run offers: the machine, and the pairs that would suit it."""
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from specchat.choosing.disk import files_here, hugging_face_cache
+from specchat.choosing.machine_now import machine_now
+from specchat.choosing.shown import measured_here
+from specchat.hub.builtin import BUILT_IN
+from specchat.hub.inventory import FoundModel, take_inventory
+from specchat.hub.shelves import shelves
+from specchat.pairing.catalog import read_all
+from specchat.pairing.machine import Machine
+from specchat.pairing.planned import PlannedPair
+from specchat.pairing.planner import best_of_each_model, rank_pairs
+
+
+class Offers(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person can choose from."""
+
+    machine: Machine
+    best: tuple[PlannedPair, ...]
+    """The best pairs that fit, of different models, with their plans."""
+    built_in: PlannedPair | None
+    """The model that is here already."""
+    here: tuple[FoundModel, ...]
+    """Other models on this disk that can answer, those of other programs among them."""
+
+
+def find_offers(
+    count: int = 3, rpc: tuple[str, ...] = (), machine: Machine | None = None
+) -> Offers:
+    """Look at the machine and the disk; takes a second, so a screen calls it in a thread.
+
+    Args:
+        machine: as it was before anything of ours was loaded; None: the one that it runs on, now.
+
+    Raises:
+        LibraryProblem, RpcServerProblem, EngineCrashed: llama.cpp cannot be asked for devices.
+        InvalidCatalog: the person's own catalog does not read.
+    """
+    machine, catalog = machine or machine_now(rpc), read_all()
+    ranked = rank_pairs(
+        catalog, machine, measured=measured_here(catalog), on_disk=files_here(catalog).keys()
+    )
+    fitting = [pair for pair in ranked if pair.fits and pair.name != BUILT_IN]
+    return Offers(
+        machine=machine,
+        best=best_of_each_model(fitting)[:count],
+        built_in=next((pair for pair in ranked if pair.name == BUILT_IN), None),
+        here=tuple(model for model in answering_models() if model.owner != "built_in"),
+    )
+
+
+def answering_models() -> tuple[FoundModel, ...]:
+    """The models on this disk that can answer, by their headers."""
+    home = Path.home()
+    places = shelves(hugging_face_cache(os.environ, home), os.environ, home, sys.platform)
+    return tuple(model for model in take_inventory(places).models if model.kind == "model")

@@ -1,0 +1,90 @@
+"""What a person reads about the place of a pair in memory."""
+
+from collections.abc import Iterable
+
+from specchat.engine.protocol import Notice
+from specchat.errors import OutOfMemory, SpecchatError
+from specchat.pairing.gguf_file import GgufFile
+from specchat.pairing.memory import DeviceShare, MemoryPlan, Part, size_text
+from specchat.pairing.verdict import short_name
+
+MAIN_MEMORY = "main memory"
+KEPT_FREE = 0.05
+"""Of free main memory: what the engine leaves alone."""
+CLOSE_PROGRAMS = "Close other programs, or choose a smaller model: specchat pairs"
+
+FORCED = (
+    ". With --gpu-layers 0 it is loaded all the same, and what has no room is read from the disk "
+    "again for every token."
+)
+
+
+def gave_way(plan: MemoryPlan) -> tuple[Notice, ...]:
+    """A notice for each thing that had to give; where a plan was forced, that it does not fit."""
+    steps = plan.steps if plan.fits else plan.steps[-1:]
+    title = "Fitted to memory" if plan.fits else "Loaded all the same"
+    last = len(steps) - 1
+    return tuple(
+        Notice("memory", title, step, CLOSE_PROGRAMS if plan.fits and number == last else "")
+        for number, step in enumerate(steps)
+    )
+
+
+def drafted_otherwise(reasons: Iterable[str]) -> tuple[Notice, ...]:
+    """Why a pair's own draft stays on the disk."""
+    return tuple(
+        Notice(
+            kind="draft_would_lose",
+            title="Going on without the draft model",
+            message=reason,
+            help="To try it all the same, use --drafter model.",
+        )
+        for reason in reasons
+    )
+
+
+def without_draft(error: SpecchatError) -> Notice:
+    """A draft that is of no use, where the chat can do without."""
+    return Notice(
+        kind=error.kind,
+        title="Going on without the draft model",
+        message=f"{error.message} Guesses come from the conversation itself (n-gram).",
+        help=error.next_step,
+    )
+
+
+def not_enough(target: GgufFile, plan: MemoryPlan, asked_n_ctx: int | None) -> OutOfMemory:
+    """A pair that does not fit, with the figures of every device that is too small."""
+    short = [share for share in plan.shares if share.used_bytes > share.free_bytes]
+    needs = ", and ".join(_need(share) for share in short or plan.shares)
+    shorter = f"Use a shorter context than --ctx {asked_n_ctx}. " if asked_n_ctx else ""
+    return OutOfMemory(
+        f"Tried to make room for {short_name(target)}, with a context of {plan.n_ctx:,} tokens.",
+        f"It needs {needs}.",
+        f"{shorter}{CLOSE_PROGRAMS}{FORCED if _can_be_forced(plan) else ''}",
+    )
+
+
+def not_enough_for_draft(target: GgufFile, draft: GgufFile, plan: MemoryPlan) -> OutOfMemory:
+    """A draft for which there is no memory, where it is what was asked for."""
+    return OutOfMemory(
+        f"Tried to make room for {short_name(draft)} beside {short_name(target)}.",
+        plan.steps[0],
+        "Use a shorter context (--ctx), close other programs, or leave the draft out.",
+    )
+
+
+def _can_be_forced(plan: MemoryPlan) -> bool:
+    """Weights need no room in main memory: they are mapped from the file. A context does."""
+    context: tuple[Part, ...] = ("target_kv", "draft_kv", "compute")
+    held = sum(share.parts.get(part, 0) for share in plan.shares for part in context)
+    return held < plan.shares[-1].free_bytes * (1 - KEPT_FREE)
+
+
+def _need(share: DeviceShare) -> str:
+    name = MAIN_MEMORY if share.device == "CPU" else share.device
+    return f"{size_text(share.used_bytes)} of {name}, of which {_free(share)}"
+
+
+def _free(share: DeviceShare) -> str:
+    return f"{size_text(share.free_bytes)} are free" if share.free_bytes > 0 else "nothing is free"

@@ -1,0 +1,79 @@
+"""What every figure means: the words of docs/numbers.md, which a test holds against these."""
+
+from typing import NamedTuple
+
+
+class Definition(NamedTuple):
+    """One figure."""
+
+    name: str
+    meaning: str
+
+
+FIGURES = (
+    Definition("drafted", "tokens proposed by a drafter and sent to the target"),
+    Definition(
+        "tested",
+        "accepted, plus one in every round that refused a drafted token (the first refused "
+        "one); tokens after it were never tested",
+    ),
+    Definition("accepted", "tested tokens kept"),
+    Definition("acceptance", "accepted / tested; none while nothing was tested"),
+    Definition(
+        "emitted",
+        "tokens of the answer, the end-of-generation token included; tokens of a stop string "
+        "are not",
+    ),
+    Definition(
+        "rounds",
+        "decode calls of the target after the prompt, those with nothing drafted included",
+    ),
+    Definition(
+        "tokens per round",
+        "emitted / rounds; 1 + accepted / rounds where no round was cut by an end",
+    ),
+    Definition("acceptance at position i", "accepted at i / tested at i"),
+    Definition("accepted histogram", "entry i: rounds that kept exactly i drafted tokens"),
+    Definition(
+        "decode seconds",
+        "the wall time of all rounds, from the end of the prompt's prefill on",
+    ),
+    Definition("draft seconds", "the part of it in which a drafter worked"),
+    Definition("verify seconds", "the part of it in which the target decoded"),
+    Definition("overhead seconds", "round time that is neither: our own"),
+    Definition(
+        "tok/s",
+        "emitted / decode seconds, cumulative; the graph shows a sliding window of 2 s",
+    ),
+    Definition("draft share", "draft seconds / decode seconds"),
+    Definition(
+        "accepted by n-gram",
+        "accepted tokens that the n-gram drafter proposed; the draft model proposed the others",
+    ),
+    Definition(
+        "plain tok/s",
+        "the same without drafting: from rounds of this conversation in which nothing was "
+        "drafted, at a context depth within 1,024 tokens",
+    ),
+    Definition(
+        "speed-up",
+        "tok/s / plain tok/s, shown under 1 too, with how long ago the plain rate was measured;"
+        " none where nothing was drafted",
+    ),
+    Definition("log probability", "of a token, by the target itself, before any sampling setting"),
+    Definition("prompt tokens", "all tokens of the prompt"),
+    Definition("reused tokens", "those of them that were in the target's KV cache already"),
+    Definition(
+        "time to first token",
+        "from the request to the end of the first round, prefill of target and draft included",
+    ),
+    Definition(
+        "context",
+        "tokens in the target's KV cache, of those that it has room for",
+    ),
+    Definition(
+        "memory",
+        "bytes that the plan gives the pair on a device: weights, KV cache and compute buffers, of "
+        "all that the device has; the bar shows what others use, too",
+    ),
+)

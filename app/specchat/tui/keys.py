@@ -1,0 +1,48 @@
+"""The keys of the chat. Each has an id, by which a person's settings can give it another."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+BINDINGS: list[BindingType] = [
+    Binding("escape", "stop", "Stop", id="chat.stop", tooltip="Stop the answer, keep what came"),
+    Binding("f1", "help", "Help", id="app.help", tooltip="Keys, and what the figures mean"),
+    Binding("f2", "pairs", "Pairs", id="app.pairs", tooltip="Choose another model and draft"),
+    Binding("ctrl+r", "restart", "Restart", id="engine.restart", tooltip="Start the engine again"),
+    Binding(
+        "ctrl+l",
+        "restart_with_less",
+        "With less",
+        id="engine.restart_with_less",
+        tooltip="Start the engine again with less memory: no draft, then a shorter context, "
+        "then fewer layers on the GPU",
+    ),
+    Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True, tooltip="Leave specchat"),
+    Binding("ctrl+n", "new_chat", "New chat", id="chat.new", tooltip="Forget the conversation"),
+    Binding(
+        "ctrl+p",
+        "command_palette",
+        "Commands",
+        id="app.commands",
+        priority=True,
+        tooltip="All commands by name",
+    ),
+    Binding("pageup", "scroll_chat(-1)", "Scroll up", id="chat.page_up", show=False),
+    Binding("pagedown", "scroll_chat(1)", "Scroll down", id="chat.page_down", show=False),
+    Binding("ctrl+c", "help_quit", id="app.help_quit", show=False, system=True),
+]
+
+
+def commands(app: App[None], screen: Screen[object]) -> Iterator[SystemCommand]:
+    """Everything that a key of ours does now, for the command palette."""
+    named: dict[str, SystemCommand] = {}
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if binding.id and binding.description and active.enabled:
+            run = partial(app.run_action, binding.action, active.node)
+            named[binding.id] = SystemCommand(binding.description, binding.tooltip, run)
+    named.pop("app.commands", None)
+    yield from named.values()

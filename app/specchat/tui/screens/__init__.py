@@ -1,0 +1,1 @@
+"""Screens that come in front of the chat."""

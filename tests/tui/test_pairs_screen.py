@@ -1,0 +1,171 @@
+"""Choosing a pair: on a first run, and later in place of the one that is loaded."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from specchat.tui.screens.pairs import PairsScreen
+from specchat.tui.widgets.pair_list import PairList
+from support.header_files import layers, texts, write_header_file
+from tui.offers import FIRST, LATER, app_with
+from tui.screen_driver import (
+    WIDE,
+    ask_and_wait,
+    cards,
+    chat,
+    screen,
+    until_ready,
+    wait_until,
+)
+
+FILE_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME", "OLLAMA_MODELS", "LLAMA_CACHE")
+
+
+async def until_listed(pilot: Pilot[None], text: str) -> PairList:
+    """Wait for an entry."""
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, PairsScreen))
+    found = pilot.app.screen.query_one(PairList)
+    await wait_until(pilot, lambda: text in listed(found))
+    return found
+
+
+def listed(pairs: PairList) -> str:
+    """Everything that the list says."""
+    return "\n".join(str(option.prompt) for option in pairs.options)
+
+
+def machine(pilot: Pilot[None]) -> str:
+    """What the screen says about the machine."""
+    return str(pilot.app.screen.query_one("#machine", Static).content)
+
+
+async def test_a_first_run_shows_the_machine_and_the_pairs_that_fit_with_what_they_take() -> None:
+    async with app_with(FIRST).run_test(size=WIDE) as pilot:
+        pairs = await until_listed(pilot, "Qwen2.5 7B")
+        assert "8.0 GiB free" in machine(pilot)
+        assert "8 cores" in machine(pilot)
+        entry = next(text for text in listed(pairs).split("\n\n") if "Qwen2.5 7B" in text)
+        for fact in ("GB to download", "CUDA0", "█", "tok/s (", "Apache-2.0", "qwen2.5-7b"):
+            assert fact in entry
+        assert "Here already, to try at once" in listed(pairs)
+        assert screen(pilot).engine.pid is None
+
+
+@pytest.mark.parametrize("key", ["escape", "b"])
+async def test_a_key_starts_the_built_in_model_at_once(key: str) -> None:
+    async with app_with(FIRST).run_test(size=WIDE) as pilot:
+        await until_listed(pilot, "")
+        await pilot.press(key)
+        app = await until_ready(pilot)
+        assert not isinstance(app.screen, PairsScreen)
+        await ask_and_wait(pilot, "Hello")
+        assert "exactly what the target" in chat(pilot)
+
+
+async def test_the_built_in_model_can_be_chosen_from_the_list() -> None:
+    async with app_with(FIRST).run_test(size=WIDE) as pilot:
+        await until_listed(pilot, "Here already")
+        await pilot.press("end", "enter")
+        await until_ready(pilot)
+
+
+async def test_a_first_run_can_be_left_without_loading_anything() -> None:
+    async with app_with(FIRST).run_test(size=WIDE) as pilot:
+        await until_listed(pilot, "Qwen2.5 7B")
+        await pilot.press("q")
+        await pilot.pause()
+        assert pilot.app.return_code == 0
+
+
+async def test_the_list_is_there_in_mid_chat_and_leaving_it_changes_nothing() -> None:
+    async with app_with(LATER).run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        process = app.engine.pid
+        await pilot.press("f2")
+        pairs = await until_listed(pilot, "Qwen2.5 7B")
+        entry = next(text for text in listed(pairs).split("\n\n") if "SmolLM2" in text)
+        assert "● loaded now" in entry
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.engine.pid == process
+
+
+async def test_a_pair_on_this_disk_is_loaded_in_place_of_the_present_one() -> None:
+    async with app_with(LATER, disk=True).run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "Hello")
+        app = screen(pilot)
+        process = app.engine.pid
+        await pilot.press("f2")
+        pairs = await until_listed(pilot, "can draft for")
+        assert "The draft is left out" in listed(pairs)
+        await pilot.press("up", "up", "enter")
+        await wait_until(pilot, lambda: app.state == "ready" and app.engine.pid != process)
+        assert "Qwen2.5-7B-Q4_K_M  <-  Qwen2.5-0.5B-Q8_0" in names(pilot)
+        assert "exactly what the target" in chat(pilot)
+        await ask_and_wait(pilot, "And now?")
+        assert len(app.conversation.messages) == 4
+
+
+async def test_a_draft_that_does_not_suit_is_listed_with_its_reason_and_cannot_be_chosen() -> None:
+    async with app_with(LATER, disk=True).run_test(size=WIDE) as pilot:
+        await until_ready(pilot)
+        await pilot.press("f2")
+        pairs = await until_listed(pilot, "differ at token 151643")
+        [unsuitable] = [o for o in pairs.options if "151643" in str(o.prompt)]
+        assert unsuitable.disabled
+
+
+async def test_the_answer_under_way_keeps_its_text_when_another_pair_is_loaded() -> None:
+    async with app_with(LATER, "hold", disk=True).run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        process = app.engine.pid
+        await pilot.press(*"Hello", "enter")
+        await wait_until(pilot, lambda: "The second line" in chat(pilot))
+        await pilot.press("f2")
+        await until_listed(pilot, "can draft for")
+        await pilot.press("home", "enter")
+        await wait_until(pilot, lambda: app.state == "ready" and app.engine.pid != process)
+        assert app.conversation.messages[1].content == "The first line.\n\nThe second line"
+
+
+async def test_what_is_on_the_disk_is_read_from_its_headers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from specchat.tui.on_disk import look_at_disk
+    from tui.offers import MACHINE
+
+    for name in FILE_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path))
+    sizes = {"block_count": 2, "embedding_length": 64}
+    big = write_header_file(
+        tmp_path / "big.gguf", "qwen2", tokens=texts(200), shapes=layers(8, 512, 200), own=sizes
+    )
+    for name, tokens in (("same", texts(200)), ("other", texts(200, (150, "x")))):
+        write_header_file(
+            tmp_path / f"{name}.gguf", "qwen2", tokens=tokens, shapes=layers(2, 64, 200), own=sizes
+        )
+
+    disk = look_at_disk(MACHINE)
+
+    assert {pair.draft for pair in disk.pairs if pair.verdict.usable} == {"same"}
+    [unsuitable] = [p for p in disk.pairs if not p.verdict.usable and p.target_path == str(big)]
+    assert "150" in unsuitable.verdict.sentence
+    assert disk.plans[str(big), str(tmp_path / "same.gguf")].fits
+
+
+def names(pilot: Pilot[None]) -> str:
+    """The files in the first line."""
+    return str(pilot.app.query_one("#names", Static).content)
+
+
+async def test_files_that_are_gone_are_told_and_another_pair_can_be_chosen() -> None:
+    async with app_with(LATER).run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await app.action_use_pair("qwen2.5-7b")
+        await wait_until(pilot, lambda: bool(cards(pilot)))
+        assert "not on this disk" in cards(pilot)[0]
+        assert app.state == "ready"
