@@ -115,10 +115,8 @@ def test_a_package_whose_bindings_need_all_of_it_is_imported_whole(tmp_path: Pat
 from specchat.llama.library import _bindings
 print(_bindings().answer)
 """
-    assert (
-        fresh_python(script, PYTHONPATH=f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-        == "42\n"
-    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    assert fresh_python(script, PYTHONPATH=path) == "42\n"
 
 
 def fresh_python(script: str, **environment: str) -> str:

@@ -100,21 +100,20 @@ def test_a_conversation_with_such_tokens_is_not_read_again(
     drafter = ModelDrafter(own, target.vocabulary.n_tokens)
     spoken = [*PROMPT, FURTHER[0], *PROMPT, FURTHER[1], *PROMPT]
     begin(drafter, spoken)
-    held = list(own.tokens)
-    assert len(held) == len(spoken) - 1
-    assert max(held) < draft.vocabulary.n_tokens
+    assert len(own.tokens) == len(spoken) - 1
+    assert max(own.tokens) < draft.vocabulary.n_tokens
 
-    decoded: list[int] = []
+    read: list[int] = []
     decode = own.decode
 
-    def listen(tokens: Sequence[int], outputs: Outputs, **more: int) -> None:
-        decoded.extend(tokens)
-        decode(tokens, outputs, **more)
+    def noted(tokens: Sequence[int], outputs: Outputs) -> None:
+        read.extend(tokens)
+        decode(tokens, outputs)
 
-    monkeypatch.setattr(own, "decode", listen)
+    monkeypatch.setattr(own, "decode", noted)
     begin(drafter, [*spoken, *PROMPT])
 
-    assert decoded == [spoken[-1], *PROMPT[:-1]]
+    assert read == [spoken[-1], *PROMPT[:-1]]
     drafter.close()
 
 

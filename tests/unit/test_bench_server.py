@@ -12,10 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from specchat.bench.measure import memory_arguments
 from specchat.bench.problems import ServerProblem
 from specchat.bench.prompts import Prompt
 from specchat.bench.server import Program, Server, ServerPlan, arguments
 from specchat.bench.server_side import ServerContestant
+from specchat.engine.protocol import Plan
 from specchat.speculation.settings import SamplingSettings
 from support import scripted_llama_server as scripted
 from support.engine_process import is_gone, wait_until
@@ -243,3 +245,14 @@ async def test_a_request_that_fails_is_told(binary: Path, n_predict: int, words:
         contestant = await ServerContestant.of("llama-server", server)
         with pytest.raises(ServerProblem, match=words):
             await contestant.answer(Prompt("Hi"), GREEDY, n_predict)
+
+
+def test_the_server_keeps_its_memory_as_the_engine_does() -> None:
+    assert memory_arguments(Plan()) == ()
+    assert memory_arguments(Plan(cache_type="q8_0", experts_in_ram=True)) == (
+        "--cpu-moe",
+        "--cache-type-k",
+        "q8_0",
+        "--cache-type-v",
+        "q8_0",
+    )

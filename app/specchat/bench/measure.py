@@ -121,11 +121,11 @@ def _server_plan(plan: BenchPlan, loaded: Loaded) -> ServerPlan:
         n_gpu_layers=plan.load.plan.n_gpu_layers,
         draft_length=plan.server_draft_length,
         greedy=plan.sampling.is_greedy,
-        extra=(*_memory_arguments(plan.load.plan), *plan.server_arguments),
+        extra=(*memory_arguments(plan.load.plan), *plan.server_arguments),
     )
 
 
-def _memory_arguments(plan: Plan) -> tuple[str, ...]:
+def memory_arguments(plan: Plan) -> tuple[str, ...]:
     """What llama-server is told where the engine keeps its memory in another way than usual."""
     experts = ("--cpu-moe",) if plan.experts_in_ram else ()
     if plan.cache_type == "f16":
