@@ -1,5 +1,7 @@
 """Shapes and machines for tests of the memory plan."""
 
+import msgspec
+
 from specchat.pairing.machine import Device, DeviceKind, Machine
 from specchat.pairing.shape import LayerShape, ModelShape
 
@@ -17,8 +19,10 @@ def model(
     n_embd: int = 3584,
     n_vocab: int = 150_000,
     n_ctx_train: int = 32768,
+    state_bytes: int = 0,
 ) -> ModelShape:
-    """A dense model of about 4.4 GiB unless told otherwise."""
+    """A dense model of about 4.4 GiB unless told otherwise; with states, every other layer has one
+    in place of a KV cache."""
     layer = LayerShape(
         weight_bytes=layer_bytes,
         expert_bytes=expert_bytes,
@@ -26,10 +30,14 @@ def model(
         value_width=kv_width,
         largest_bytes=layer_bytes // 4,
     )
+    recurrent = msgspec.structs.replace(
+        layer, memory="recurrent", key_width=0, value_width=0, state_bytes=state_bytes
+    )
+    others = (recurrent, layer) if state_bytes else (layer, layer)
     return ModelShape(
         name="model",
-        architecture="llama",
-        layers=(layer,) * n_layer,
+        architecture="qwen35" if state_bytes else "llama",
+        layers=tuple(others[place % 2] for place in range(n_layer)),
         input_bytes=embedding_bytes,
         output_bytes=embedding_bytes,
         n_embd=n_embd,

@@ -42,6 +42,17 @@ def test_the_embeddings_stay_in_main_memory() -> None:
     assert on_card.parts["target"] == 28 * 140 * MIB + TARGET.output_bytes
 
 
+def test_snapshots_of_a_state_give_way_before_all_else() -> None:
+    hybrid = model(state_bytes=10 * MIB)
+    roomy = plan_memory(machine(card(24 * GIB)), hybrid, DRAFT, NO_WISHES)
+    tight = plan_memory(machine(card(6 * GIB)), hybrid, DRAFT, NO_WISHES)
+    assert (roomy.n_snapshots, roomy.steps) == (8, ())
+    assert (tight.n_snapshots, tight.with_draft, tight.n_gpu_layers) == (0, True, 29)
+    [step] = tight.steps
+    assert step.startswith("No snapshots of its state are kept, so that refused guesses")
+    assert engine_numbers(tight).n_snapshots == 0
+
+
 def test_a_draft_that_is_too_much_is_left_out_first() -> None:
     plan = with_card(5.4)
     assert (plan.fits, plan.with_draft, plan.n_ctx, plan.n_gpu_layers) == (True, False, 8192, 29)
@@ -231,7 +242,13 @@ def test_a_plan_takes_well_under_a_millisecond() -> None:
 
 # Properties.
 
-ORDER = ("The draft is left out", "The context is shortened", "to main memory", "It does not fit")
+ORDER = (
+    "No snapshots of its state",
+    "The draft is left out",
+    "The context is shortened",
+    "to main memory",
+    "It does not fit",
+)
 bytes_up_to_64_gib = st.integers(0, 64 * GIB)
 layer_counts = st.integers(1, 40)
 
@@ -244,6 +261,7 @@ def models(draw: st.DrawFn) -> ModelShape:
         embedding_bytes=draw(st.integers(MIB, 2000 * MIB)),
         kv_width=draw(st.sampled_from([64, 128, 512, 1024])),
         n_ctx_train=draw(st.sampled_from([512, 4096, 32768, 131072])),
+        state_bytes=draw(st.sampled_from([0, 2 * MIB, 60 * MIB])),
     )
 
 
@@ -291,9 +309,9 @@ def test_what_gives_way_does_so_in_the_stated_order(
     plan = plan_memory(here, target, draft, asked)
     ranks = [next(rank for rank, text in enumerate(ORDER) if text in step) for step in plan.steps]
     assert ranks == sorted(set(ranks))
-    if draft is not None and any(rank > 0 for rank in ranks):
+    if draft is not None and any(rank > 1 for rank in ranks):
         assert not plan.with_draft
-    if 2 in ranks and asked.n_ctx is None and asked.shortest_n_ctx is None:
+    if 3 in ranks and asked.n_ctx is None and asked.shortest_n_ctx is None:
         assert plan.n_ctx <= 4096
 
 

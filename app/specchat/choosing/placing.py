@@ -176,6 +176,7 @@ class _Placing:
             draft_devices=numbers.draft_devices,
             cache_type=numbers.cache_type,
             experts_in_ram=numbers.experts_in_ram,
+            n_snapshots=numbers.n_snapshots,
         )
 
 

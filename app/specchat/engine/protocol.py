@@ -12,6 +12,7 @@ import msgspec
 from specchat.errors import InvalidSetting, SpecchatError
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory_estimate import CacheType
+from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.speculation.controller import ReasonKind
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
@@ -97,6 +98,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Layers with a sliding window keep every token, so that a chat can step back as far as it
     likes. Without it they take less memory and time, and a step back far into an answer decodes the
     conversation anew."""
+    n_snapshots: int = MOST_SNAPSHOTS
+    """The most of a recurrent state that are kept to step back to; 0: refused guesses are decoded
+    again."""
     max_draft_length: int = 16
     measure_costs: bool = True
     """Measure at load what decode calls cost, unless this machine has done so for this pair."""
@@ -113,6 +117,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         for layers in (self.n_gpu_layers, self.n_draft_gpu_layers):
             require_setting(layers >= -1, "GPU layers", layers, "-1 (all), 0 or more")
             require_at_most(MAX_INTEGER, "GPU layers", layers)
+        require_setting(self.n_snapshots >= 0, "snapshots", self.n_snapshots, "0 or more")
+        require_at_most(MAX_DRAFT_LENGTH, "snapshots", self.n_snapshots)
         require_at_most(MAX_INTEGER, "context", self.n_ctx)
         require_at_most(MAX_THREADS, "threads", self.n_threads)
         require_setting(

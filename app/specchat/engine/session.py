@@ -38,7 +38,6 @@ from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.llama.rpc import SILENCE_S, add_servers, limit_silence
 from specchat.pairing.memory_estimate import ContextSizes
-from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.speculation.controller import AdaptiveLength, FixedLength, LengthController
 from specchat.speculation.drafters.base import Drafter
 from specchat.speculation.drafters.chain import ChainDrafter
@@ -194,7 +193,7 @@ class Session:
             n_outputs=1 + plan.max_draft_length if target else 1,
             cache_type=plan.cache_type if target else plan.draft_cache_type,
             whole_window_cache=plan.whole_window_cache,
-            n_snapshots=min(plan.max_draft_length, MOST_SNAPSHOTS) if target else 0,
+            n_snapshots=min(plan.max_draft_length, plan.n_snapshots) if target else 0,
         )
         self._notices += require_room(
             path,
@@ -219,7 +218,7 @@ class Session:
             n_outputs=1 + longest_draft,
             n_threads=self._n_threads,
             abort=self._abort,
-            n_snapshots=min(longest_draft, MOST_SNAPSHOTS),
+            n_snapshots=min(longest_draft, plan.n_snapshots),
             cache_type=plan.cache_type if target else plan.draft_cache_type,
             whole_window_cache=plan.whole_window_cache,
         )

@@ -6,7 +6,13 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from specchat.pairing.machine import Machine
-from specchat.pairing.memory_estimate import CELL_STEP, CacheType, ContextSizes, rounded_up
+from specchat.pairing.memory_estimate import (
+    CELL_STEP,
+    CacheType,
+    ContextSizes,
+    n_states,
+    rounded_up,
+)
 from specchat.pairing.placement import PlacedModel, Use, by_speed, fast_devices, shares_ram
 from specchat.pairing.shape import MOST_SNAPSHOTS, ModelShape
 
@@ -71,6 +77,8 @@ class MemoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What had to give, one sentence each, in the order in which it was done."""
     fits: bool = True
     n_draft_gpu_layers: int = 0
+    n_snapshots: int = 0
+    """Of a recurrent state, to step back to."""
     cache_type: CacheType = "f16"
     experts_in_ram: bool = False
     draft_device: str | None = None
@@ -86,6 +94,7 @@ class EngineNumbers(msgspec.Struct, frozen=True, kw_only=True):
     with_draft: bool
     cache_type: CacheType
     experts_in_ram: bool
+    n_snapshots: int
     draft_devices: tuple[str, ...] | None
 
 
@@ -98,6 +107,7 @@ def engine_numbers(plan: MemoryPlan) -> EngineNumbers:
         with_draft=plan.with_draft,
         cache_type=plan.cache_type,
         experts_in_ram=plan.experts_in_ram,
+        n_snapshots=plan.n_snapshots,
         draft_devices=None if plan.draft_device is None else (plan.draft_device,),
     )
 
@@ -109,8 +119,9 @@ def plan_memory(
 
     The draft and all layers go to the fast devices; of several the draft takes the fastest that has
     room for all of it, since every guess would have to pass through all of them. Where that is too
-    much, things give way in this order: the draft is left out; the context is shortened; layers of
-    the target go to main memory. Each is a sentence in `steps`.
+    much, things give way in this order: snapshots of a recurrent state, which only save time; the
+    draft; the context, which is shortened; layers of the target, which go to main memory. Each is a
+    sentence in `steps`.
     """
     return _Planning(machine, target, draft, wishes).plan()
 
@@ -156,8 +167,8 @@ class _Planning:
             whole_window_cache=wishes.whole_window_cache,
             n_snapshots=min(wishes.n_snapshots, wishes.max_draft_length),
         )
-        experts = wishes.experts_in_ram and bool(self._fast)
-        self._target = PlacedModel(target, self._fast, sizes, experts_in_ram=experts)
+        self._shape, self._sizes = target, sizes
+        self._target = self._placed_target()
         self._draft = None
         self._draft_alone: list[tuple[int, PlacedModel]] = []
         if draft is not None:
@@ -171,12 +182,21 @@ class _Planning:
                 for place in several
             ]
 
+    def _placed_target(self) -> PlacedModel:
+        experts = self._wishes.experts_in_ram and bool(self._fast)
+        return PlacedModel(self._shape, self._fast, self._sizes, experts_in_ram=experts)
+
     def plan(self) -> MemoryPlan:
         """Give way step by step until the pair fits."""
         steps: list[str] = []
         most = self._most_layers()
         attempt = _Try(self._n_ctx, most, self._draft is not None)
         shortage = self._shortage(attempt)
+        if shortage and n_states(self._shape, self._sizes.n_snapshots) > n_states(self._shape, 0):
+            steps.append(_snapshots_left_out(shortage))
+            self._sizes = msgspec.structs.replace(self._sizes, n_snapshots=0)
+            self._target = self._placed_target()
+            shortage = self._shortage(attempt)
         if shortage and attempt.with_draft:
             steps.append(_draft_left_out(shortage))
             attempt = attempt._replace(with_draft=False)
@@ -284,6 +304,7 @@ class _Planning:
             n_draft_gpu_layers=draft_places if with_draft else 0,
             cache_type=self._wishes.cache_type,
             experts_in_ram=self._target.experts_in_ram,
+            n_snapshots=self._sizes.n_snapshots,
             draft_device=None if place is None else self._fast[place].name,
         )
 
@@ -310,6 +331,13 @@ def _share(device: str, free_bytes: int, target: Use, draft: Use, margin: int) -
     if any(parts.values()):
         parts["margin"] = margin
     return DeviceShare(device, free_bytes, {part: size for part, size in parts.items() if size})
+
+
+def _snapshots_left_out(shortage: _Shortage) -> str:
+    return (
+        "No snapshots of its state are kept, so that refused guesses are decoded again: with them "
+        f"{shortage.device} lacks {size_text(shortage.n_bytes)}."
+    )
 
 
 def _draft_left_out(shortage: _Shortage) -> str:
