@@ -122,7 +122,8 @@ class PairSwitch:
             notice = Notice("downloaded", f"{event.name} is here", "It can be loaded now.", "")
             self._chat.add(Card.of_notice(notice, ("Chat with it", f"use_pair('{event.name}')")))
         elif self._first_run:
-            self._screen.pop_until_active()  # help may be in front of it
+            while self._app.screen is not self._screen:  # help may be in front of it
+                self._app.pop_screen()
             self._screen.dismiss(Pick(pair=event.name))
         else:
             self._screen.look()
