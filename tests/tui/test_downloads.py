@@ -72,6 +72,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
     # What huggingface-hub has read from the environment when it was imported.
     monkeypatch.setattr(constants, "HF_HUB_CACHE", cache)
     monkeypatch.setattr(constants, "ENDPOINT", server.address)
+    # On a busy machine a test may hold the server for longer than it is waited for.
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 60)
     addresses = server.address + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", addresses)
     with server.serving():
@@ -159,6 +161,7 @@ async def test_a_download_can_be_stopped_and_goes_on_where_it_was(hub: LocalHub)
         await pilot.press("end", "enter")
         await wait_until(pilot, hub.stopped_at_mark.is_set)
         await pilot.press("s")
+        assert "stopping; what came is kept" in progress(pilot)
         hub.go_on.set()
         await wait_until(pilot, lambda: not progress(pilot))
         hub.faults.stop_at = None

@@ -146,7 +146,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     async def on_unmount(self) -> None:
         """Leave no process behind, however the screen ends."""
-        self._pairs.enough()
+        self._pairs.close()
         await self.engine.close()
 
     def on_resize(self) -> None:

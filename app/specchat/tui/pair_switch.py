@@ -98,7 +98,13 @@ class PairSwitch:
         self.show(Downloading(name, None, "asking the Hub"))
 
     def enough(self) -> None:
-        """Stop the download."""
+        """Stop the download; the Hub may keep it waiting for some seconds more."""
+        if self._download is not None:
+            self._download.stop()
+            self.show(Downloading(self._download.name, None, "stopping; what came is kept"))
+
+    def close(self) -> None:
+        """Specchat is left."""
         if self._download is not None:
             self._download.stop()
 

@@ -21,7 +21,7 @@ class DownloadLine(Static):
     def __init__(self) -> None:
         super().__init__(markup=False)
         self._notice = ""
-        self._done = 0
+        self._done = -1
         self.display = False
 
     def show(self, name: str, progress: Progress | None, notice: str = "") -> None:
@@ -47,7 +47,7 @@ class DownloadLine(Static):
 
     def hide(self) -> None:
         """It has ended."""
-        self._notice, self._done = "", 0
+        self._notice, self._done = "", -1
         self.display = False
 
 
