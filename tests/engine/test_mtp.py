@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from specchat.errors import UnsupportedModel
-from specchat.llama.context import Aborted, Context, Outputs
+from specchat.llama.context import Aborted, Outputs
 from specchat.llama.extension import bind_extension
 from specchat.llama.head import make_mtp_context
 from specchat.llama.hidden import HiddenStates
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
-from specchat.speculation.controller import FixedLength, LengthController
+from specchat.speculation.controller import FixedLength
 from specchat.speculation.decoder import Decoder
-from specchat.speculation.drafters.base import Draft
 from specchat.speculation.drafters.chain import ChainDrafter
 from specchat.speculation.drafters.ngram import NgramDrafter
 from specchat.speculation.sampling import Sampler
@@ -26,6 +25,7 @@ from support.heads import (
     MTP_RECIPES,
     PLAIN_SOFTMAX,
     Rig,
+    assert_acceptance_is_the_overlap,
     assert_same_draft,
     dense,
     draft_after,
@@ -143,59 +143,7 @@ def test_a_chain_with_ngrams_says_the_plain_text(rig: Rig, greedy_text: list[int
 
 
 def test_acceptance_is_the_overlap_of_both_laws(rig: Rig, model: Model) -> None:
-    """A drafted token is kept with probability sum min(p, q), the rows recorded and worked out."""
-    expected: list[float] = []
-    accepted = 0
-    alone = make_target(model)
-    for seed in range(8):
-        recorder = Recorder(rig)
-        decoder = Decoder(
-            rig.target, recorder, Sampler(PLAIN_SOFTMAX), "token", FixedLength(2), seed
-        )
-        for _ in decoder.prefill(PROMPT):
-            pass
-        rounds = list(decoder.rounds(TOKENS))
-        accepted += sum(step.accepted for step in rounds)
-        laws = rows_of(alone, decoder.ids)
-        for (start, draft), step in zip(recorder.drafts, rounds, strict=False):
-            assert draft.distributions is not None
-            for index in range(min(step.accepted + 1, step.drafted)):
-                overlap = np.minimum(laws[start + index - 1], dense(draft.distributions[index]))
-                expected.append(float(overlap.sum()))
-    alone.close()
-    deviation = np.sqrt(sum(chance * (1 - chance) for chance in expected))
-    assert len(expected) > 1_000
-    assert abs(accepted - sum(expected)) < 4 * deviation
-
-
-class Recorder:
-    """A drafter whose drafts are kept, with the length of the sequence that each came after."""
-
-    def __init__(self, rig: Rig) -> None:
-        self._drafter = rig.drafter
-        self.drafts: list[tuple[int, Draft]] = []
-        self.begin = rig.drafter.begin
-        self.rollback = rig.drafter.rollback
-        self.close = rig.drafter.close
-
-    def draft(self, ids: Sequence[int], limit: int, controller: LengthController) -> Draft:
-        draft = self._drafter.draft(ids, limit, controller)
-        self.drafts.append((len(ids), draft))
-        return draft
-
-
-def rows_of(
-    target: Context, ids: Sequence[int]
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """The law of the token after each position."""
-    target.rollback(0)
-    laws = []
-    for start in range(0, len(ids), target.n_outputs):
-        chunk = ids[start : start + target.n_outputs]
-        target.decode(chunk, Outputs.ALL)
-        rows = Sampler(PLAIN_SOFTMAX).distributions(target.rows(len(chunk)), (), ())
-        laws += [dense(row) for row in rows]
-    return np.stack(laws)
+    assert_acceptance_is_the_overlap(rig, model, PROMPT, answers=8, length=2)
 
 
 def test_its_state_is_that_of_heads_that_read_the_whole_text_at_once(

@@ -6,21 +6,31 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from specchat.llama.context import Context
+from specchat.llama.context import Context, Outputs
 from specchat.llama.extension import bind_extension
+from specchat.llama.feature_heads import make_block_context, make_eagle_context
 from specchat.llama.head import make_mtp_context
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
-from specchat.speculation.controller import FixedLength
+from specchat.speculation.controller import FixedLength, LengthController
+from specchat.speculation.decoder import Decoder
 from specchat.speculation.distribution import Distribution
 from specchat.speculation.drafters.base import Draft, Drafter
-from specchat.speculation.drafters.mtp import MtpDrafter, make_mtp_drafter
+from specchat.speculation.drafters.block import BlockDrafter
+from specchat.speculation.drafters.eagle3 import Eagle3Drafter
+from specchat.speculation.drafters.listening import ListeningDrafter
+from specchat.speculation.drafters.mtp import make_mtp_drafter
 from specchat.speculation.draws import CoupledDraws
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import SamplingSettings
+from support.gguf_models import byte_ids
 from support.orderly_models import (
+    LETTERS,
     Weights,
+    embeddings,
+    likely_followers,
     output_matrix,
     passes_token_on,
     recipe,
@@ -84,6 +94,8 @@ MTP_RECIPES: dict[str, Recipe] = {
     ),
 }
 SNAPSHOTS = 8
+ROUNDING = 2e-3
+"""Of a probability: caches hold 16 bits, and calls of other sizes round otherwise."""
 WINDOWED: dict[str, Value] = {
     "attention__key_length": 16,
     "attention__value_length": 16,
@@ -110,6 +122,25 @@ ASSISTANT = recipe(
     attention__sliding_window_pattern=[True, False],
     **WINDOWED,
 )
+TARGETS: dict[str, Recipe] = {
+    "dense": recipe("qwen3", block_count=4, attention__key_length=16, attention__value_length=16),
+    "hybrid": recipe(
+        "qwen35",
+        block_count=4,
+        attention__key_length=16,
+        attention__value_length=16,
+        rope__dimension_count=16,
+        rope__dimension_sections=[2, 2, 2, 2],
+        full_attention_interval=2,
+        **STATE,
+    ),
+    "windows": GEMMA,
+    "mixture": recipe("qwen3moe", block_count=4, **MIXTURE),
+}
+"""Targets whose layers' inputs can be read."""
+BLOCK = 6
+MASK = 0
+"""The unknown token, which no text has."""
 OF_ITS_OWN = ("nextn.embed_tokens", "nextn.shared_head_head")
 """Tensors that a head may share with its target instead, as published ones do."""
 
@@ -197,12 +228,58 @@ def write_without_heads(library: Library, path: Path, kind: str, *, promised: bo
     return write_orderly(library, path, whole, drop=heads)
 
 
+def write_eagle3(library: Library, path: Path, *, n_known: int | None = None) -> Path:
+    """An EAGLE-3 head for the targets above.
+
+    Args:
+        n_known: letters that it knows; None: every token, with the target's own output matrix.
+    """
+    made = recipe("eagle3", block_count=1, target_layers=[1, 2, 3], target_hidden_size=64)
+    if n_known is None:
+        return write_orderly(library, path, made, drop=["token_embd", "output.weight"])
+    known = np.array(byte_ids(LETTERS)[:n_known], np.int64)
+    output = output_matrix((64, made.n_vocab), 1)
+    letters, two_further = byte_ids(LETTERS), np.zeros_like(output)
+    for followers in likely_followers(1):
+        two_further[followers] += output[letters]
+    extra = {"d2t": known, "output.weight": two_further[known]}
+    edits = {"fc.weight": passes_token_on}
+    return write_orderly(library, path, made, drop=["token_embd"], extra=extra, edits=edits)
+
+
+def write_block(library: Library, path: Path, kind: str) -> Path:
+    """A block drafter for the targets above: `dflash`, or `dspark` with its two layouts."""
+    made = recipe(
+        "dflash",
+        block_count=2,
+        block_size=BLOCK,
+        target_layers=[1, 2, 3],
+        attention__key_length=16,
+        attention__value_length=16,
+        sample_from_anchor=kind != "dspark, apart",
+    )
+    extra: dict[str, npt.NDArray[np.generic]] = {}
+    if kind != "dflash":
+        extra["markov_w1.weight"] = embeddings((64, made.n_vocab), 1)
+        extra["markov_w2.weight"] = output_matrix((64, made.n_vocab), 1)
+        sure = np.random.default_rng(3).normal(0, 0.1, (1, 2 * 64))
+        extra["conf_proj.weight"] = sure.astype(np.float32)
+    return write_orderly(
+        library,
+        path,
+        made,
+        drop=["token_embd", "output.weight"],
+        extra=extra,
+        vocabulary={"mask_token_id": MASK},
+    )
+
+
 @dataclass
 class Rig:
     """A target and the drafter that listens to it."""
 
     target: Context
-    drafter: MtpDrafter
+    drafter: ListeningDrafter
 
 
 def make_target(model: Model, *, n_ctx: int = 2048) -> Context:
@@ -215,6 +292,31 @@ def make_target(model: Model, *, n_ctx: int = 2048) -> Context:
         n_snapshots=SNAPSHOTS,
         abort=AbortFlag(model.library),
     )
+
+
+@contextmanager
+def feature_rig(model: Model, head: Model, kind: str, *, n_ctx: int = 2048) -> Iterator[Rig]:
+    """A target with an EAGLE-3 head or a block drafter."""
+    target = make_target(model, n_ctx=n_ctx)
+    extension, abort = bind_extension(model.library), AbortFlag(model.library)
+    drafter: ListeningDrafter
+    if kind.startswith("eagle3"):
+        context = make_eagle_context(head, target, extension, abort=abort)
+        drafter = Eagle3Drafter(target, context)
+    else:
+        is_dspark = kind.startswith("dspark")
+        block = make_block_context(
+            head,
+            target,
+            extension,
+            abort=abort,
+            is_dspark=is_dspark,
+            has_confidence=is_dspark,
+        )
+        drafter = BlockDrafter(target, block)
+    yield Rig(target, drafter)
+    drafter.close()
+    target.close()
 
 
 @contextmanager
@@ -249,13 +351,70 @@ def fresh_draft(model: Model, heads: Model | None, ids: Sequence[int], length: i
         return draft_after(rig, ids, length)
 
 
+class Recorder:
+    """A drafter whose drafts are kept, with the length of the sequence that each came after."""
+
+    def __init__(self, drafter: Drafter) -> None:
+        self._drafter = drafter
+        self.drafts: list[tuple[int, Draft]] = []
+        self.begin = drafter.begin
+        self.rollback = drafter.rollback
+        self.close = drafter.close
+
+    def draft(self, ids: Sequence[int], limit: int, controller: LengthController) -> Draft:
+        """The drafter's own."""
+        draft = self._drafter.draft(ids, limit, controller)
+        self.drafts.append((len(ids), draft))
+        return draft
+
+
+def assert_acceptance_is_the_overlap(
+    rig: Rig, model: Model, prompt: Sequence[int], *, answers: int, length: int
+) -> None:
+    """A guess is kept with probability sum min(p, q), by rows that were worked out apart."""
+    expected: list[float] = []
+    accepted = 0
+    alone = make_target(model)
+    for seed in range(answers):
+        recorder = Recorder(rig.drafter)
+        decoder = Decoder(
+            rig.target, recorder, Sampler(PLAIN_SOFTMAX), "token", FixedLength(length), seed
+        )
+        for _ in decoder.prefill(prompt):
+            pass
+        rounds = list(decoder.rounds(300))
+        accepted += sum(step.accepted for step in rounds)
+        laws = _rows_of(alone, decoder.ids)
+        for (start, draft), step in zip(recorder.drafts, rounds, strict=False):
+            for index in range(min(step.accepted + 1, step.drafted)):
+                assert draft.distributions is not None
+                overlap = np.minimum(laws[start + index - 1], dense(draft.distributions[index]))
+                expected.append(float(overlap.sum()))
+    alone.close()
+    deviation = np.sqrt(sum(chance * (1 - chance) for chance in expected))
+    assert len(expected) > 20 * answers
+    assert abs(accepted - sum(expected)) < 4 * deviation
+
+
+def _rows_of(target: Context, ids: Sequence[int]) -> npt.NDArray[np.float64]:
+    """The law of the token after each position."""
+    target.rollback(0)
+    laws = []
+    for start in range(0, len(ids), target.n_outputs):
+        chunk = ids[start : start + target.n_outputs]
+        target.decode(chunk, Outputs.ALL)
+        rows = Sampler(PLAIN_SOFTMAX).distributions(target.rows(len(chunk)), (), ())
+        laws += [dense(row) for row in rows]
+    return np.stack(laws)
+
+
 def assert_same_draft(one: Draft, other: Draft) -> None:
     """Equal tokens from equal distributions, up to rounding."""
     assert one.tokens == other.tokens
     assert one.distributions is not None
     assert other.distributions is not None
     for mine, theirs in zip(one.distributions, other.distributions, strict=True):
-        np.testing.assert_allclose(dense(mine), dense(theirs), atol=1e-4)
+        np.testing.assert_allclose(dense(mine), dense(theirs), atol=ROUNDING)
 
 
 def dense(row: Distribution, size: int = 259) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

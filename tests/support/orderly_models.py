@@ -37,14 +37,16 @@ def write_orderly(
     drop: Sequence[str] = (),
     extra: Mapping[str, npt.NDArray[np.generic]] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    vocabulary: Mapping[str, int] | None = None,
 ) -> Path:
     """A GGUF file with the byte vocabulary, that writes letters only.
 
     Args:
         recipe: its vocabulary size has to be that of the bytes.
         edits: by the end of a tensor's name, what is made of its random weights.
-        drop: parts of names of tensors to leave out.
+        drop: beginnings of names of tensors to leave out, or of what comes after a dot.
         extra: tensors beside those that llama.cpp asks for.
+        vocabulary: further ids of special tokens.
         shapes: of the tensors, fastest dimension first, where llama.cpp cannot be asked.
     """
     assert recipe.n_vocab == N_VOCAB
@@ -53,8 +55,11 @@ def write_orderly(
     for key, value in recipe.metadata.items():
         add_metadata(writer, f"{recipe.architecture}.{key}", value)
     add_byte_vocabulary(writer)
+    for key, token in (vocabulary or {}).items():
+        writer.add_uint32(f"tokenizer.ggml.{key}", token)
     for name, shape in (shapes or tensor_shapes(library, recipe)).items():
-        if any(part in name for part in drop) or name in (extra or {}):
+        dropped = any(name.startswith(part) or f".{part}" in name for part in drop)
+        if dropped or name in (extra or {}):
             continue
         weights = _weights(name, shape, seed)
         for end, edit in (edits or {}).items():
@@ -104,11 +109,22 @@ def _weights(name: str, shape: tuple[int, ...], seed: int) -> Weights:
 
 def output_matrix(shape: tuple[int, ...], seed: int) -> Weights:
     """After each letter two others are likely; which of them, the rest of the stream decides."""
-    random = np.random.default_rng([seed])
+    random = np.random.default_rng([seed, 1])
     embeddings = _weights("token_embd.weight", shape, seed)
     output = np.zeros_like(embeddings)
     letters = np.array(byte_ids(LETTERS))
     output[letters] = random.normal(0, DECIDING, (len(letters), shape[0]))
-    for _ in range(2):
-        output[random.permutation(letters)] += LIKELY * embeddings[letters]
+    for followers in likely_followers(seed):
+        output[followers] += LIKELY * embeddings[letters]
     return output
+
+
+def embeddings(shape: tuple[int, ...], seed: int) -> Weights:
+    """Of the tokens of a model with this seed."""
+    return _weights("token_embd.weight", shape, seed)
+
+
+def likely_followers(seed: int) -> list[npt.NDArray[np.int64]]:
+    """Two tokens for each letter, in their order, that are likely after it."""
+    random = np.random.default_rng([seed])
+    return [random.permutation(np.array(byte_ids(LETTERS))) for _ in range(2)]

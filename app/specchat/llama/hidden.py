@@ -1,7 +1,8 @@
 """Hidden states: what a target's layers made of each token, for heads that guess from it."""
 
 import ctypes
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,51 @@ def _view(pointer: Any, rows: int, width: int) -> States:
     buffer: Any = (ctypes.c_float * (rows * width)).from_address(address)
     view: States = np.frombuffer(buffer, np.float32)
     return view.reshape(rows, width)
+
+
+class LayerInputs:
+    """What goes into some of a target's layers, side by side: a row for each token of a decode.
+
+    Args:
+        layers: numbers of layers. The one after the last layer is its hidden state.
+
+    The context's architecture has to give these out; with any other the next decode ends the
+    process (`GIVES_LAYER_INPUTS`).
+    """
+
+    def __init__(self, extension: Extension, context: Context, layers: Sequence[int]) -> None:
+        self._extension = extension
+        self._handle = context.handle
+        self._layers = layers
+        self._n_layers = context.model.n_layers
+        self._width = context.model.n_embd
+        self.width = self._width * len(layers)
+        for layer in layers:
+            if layer < self._n_layers:
+                extension.call("llama_set_embeddings_layer_inp", self._handle, layer, True)
+            else:
+                extension.call("llama_set_embeddings_nextn", self._handle, True, False)
+
+    def rows(self, count: int) -> States:
+        """The rows of the last decode, of all its tokens."""
+        return np.concatenate([self._of(layer, count) for layer in self._layers], axis=1)
+
+    def _of(self, layer: int, count: int) -> States:
+        if layer < self._n_layers:
+            address = self._extension.call("llama_get_embeddings_layer_inp", self._handle, layer)
+        else:
+            address = self._extension.call("llama_get_embeddings_nextn", self._handle)
+        return _view(address, count, self._width)
+
+
+class TargetStates(Protocol):
+    """Hidden states of a target, by the tokens of its last decode."""
+
+    width: int
+
+    def rows(self, count: int) -> States:
+        """Of the first tokens of it; valid until the next decode."""
+        ...
 
 
 class KeptStates:

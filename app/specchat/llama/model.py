@@ -133,6 +133,16 @@ class Model:
         return int(self.library.api.llama_model_n_embd_out(self.handle))
 
     @property
+    def n_embd(self) -> int:
+        """Width of the states that go from layer to layer."""
+        return int(self.library.api.llama_model_n_embd(self.handle))
+
+    @property
+    def n_layers(self) -> int:
+        """Layers without MTP heads."""
+        return int(self.library.api.llama_model_n_layer(self.handle))
+
+    @property
     def n_mtp_heads(self) -> int:
         """MTP heads by its metadata, whether or not they were loaded."""
         return int(self.library.api.llama_model_n_layer_nextn(self.handle))

@@ -21,6 +21,8 @@ class Vocabulary:
         """`enum llama_vocab_type`."""
         self.bos: int = self._api.llama_vocab_bos(handle)
         self.eos: int = self._api.llama_vocab_eos(handle)
+        self.mask: int = self._api.llama_vocab_mask(handle)
+        """What stands for a token that is to be guessed; -1 where there is none."""
         self.adds_bos: bool = self._api.llama_vocab_get_add_bos(handle)
         self.adds_eos: bool = self._api.llama_vocab_get_add_eos(handle)
 
