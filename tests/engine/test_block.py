@@ -1,7 +1,6 @@
 """Block drafters draft for their target: the text is the plain one, their state always right."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from specchat.speculation.controller import AdaptiveLength, Outcome, Reach
 from specchat.speculation.costs import CostTable
 from support.feature_statements import (
     PROMPT,
+    MakeRig,
     assert_it_changes_no_text,
     assert_its_state_is_always_right,
 )
@@ -23,7 +23,6 @@ from support.gguf_models import random_table, write_bigram
 from support.heads import (
     BLOCK,
     TARGETS,
-    Rig,
     assert_acceptance_is_the_overlap,
     feature_rig,
     make_target,
@@ -58,7 +57,7 @@ def head(kind: str, library: Library, tmp_path_factory: pytest.TempPathFactory) 
     head.close()
 
 
-def rigs(model: Model, head: Model, kind: str) -> "partial[AbstractContextManager[Rig]]":
+def rigs(model: Model, head: Model, kind: str) -> MakeRig:
     return partial(feature_rig, model, head, kind)
 
 

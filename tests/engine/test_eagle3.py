@@ -1,7 +1,6 @@
 """EAGLE-3 heads draft for their target: the text is the plain one, and their state always right."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -15,13 +14,13 @@ from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from support.feature_statements import (
     PROMPT,
+    MakeRig,
     assert_it_changes_no_text,
     assert_its_state_is_always_right,
 )
 from support.gguf_models import byte_ids
 from support.heads import (
     TARGETS,
-    Rig,
     assert_acceptance_is_the_overlap,
     draft_after,
     feature_rig,
@@ -54,7 +53,7 @@ def head(
     head.close()
 
 
-def rigs(model: Model, head: Model) -> "partial[AbstractContextManager[Rig]]":
+def rigs(model: Model, head: Model) -> MakeRig:
     return partial(feature_rig, model, head, "eagle3")
 
 

@@ -242,7 +242,10 @@ def write_eagle3(library: Library, path: Path, *, n_known: int | None = None) ->
     letters, two_further = byte_ids(LETTERS), np.zeros_like(output)
     for followers in likely_followers(1):
         two_further[followers] += output[letters]
-    extra = {"d2t": known, "output.weight": two_further[known]}
+    extra: dict[str, npt.NDArray[np.generic]] = {
+        "d2t": known,
+        "output.weight": two_further[known],
+    }
     edits = {"fc.weight": passes_token_on}
     return write_orderly(library, path, made, drop=["token_embd"], extra=extra, edits=edits)
 

@@ -42,7 +42,7 @@ class StateBatch:
         )
         self._pointer = type(self.native.pos)
         # Its address: a pointer that ctypes reads out of a struct changes with the struct.
-        self._llamas_own = ctypes.cast(self.native.pos, ctypes.c_void_p).value
+        self._llamas_own = ctypes.cast(self.native.pos, ctypes.c_void_p).value or 0
         self._buffer = (api.llama_pos * (size * self._sections))()
         self._positions = np.ctypeslib.as_array(self._buffer)
         self.native.pos = ctypes.cast(self._buffer, self._pointer)

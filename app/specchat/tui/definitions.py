@@ -40,6 +40,15 @@ FIGURES = (
     ),
     Definition("draft seconds", "the part of it in which a drafter worked"),
     Definition("verify seconds", "the part of it in which the target decoded"),
+    Definition(
+        "draft decode seconds",
+        "the part of draft seconds inside decode calls of a draft model",
+    ),
+    Definition(
+        "of the limit",
+        "(verify + draft decode seconds) / decode seconds: the rate against what it would be if "
+        "nothing but decode calls took time",
+    ),
     Definition("overhead seconds", "round time that is neither: our own"),
     Definition(
         "tok/s",
