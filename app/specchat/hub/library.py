@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TypeVar
 
 import httpx2
@@ -19,6 +20,7 @@ TRIES = 5
 """Failures in a row, without a new byte, that are waited out."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 8.0
+NAP_S = 0.2
 PASSING = (408, 500, 502, 503, 504)
 """Answers that may be others a moment later."""
 
@@ -59,6 +61,13 @@ def headers() -> dict[str, str]:
     from specchat import __version__
 
     return build_hf_headers(library_name="specchat", library_version=__version__)
+
+
+def rest(seconds: float) -> None:
+    """Sleep in naps. A Ctrl+C that comes just before a sleep begins is heard only after it."""
+    until = monotonic() + seconds
+    while (left := until - monotonic()) > 0:
+        sleep(min(left, NAP_S))
 
 
 class Patience:

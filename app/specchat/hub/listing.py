@@ -8,7 +8,7 @@ import httpx2
 import msgspec
 
 from specchat.errors import HubRefused, NotOnHub
-from specchat.hub.library import Patience, headers, prepare
+from specchat.hub.library import Patience, headers, prepare, rest
 from specchat.hub.trouble import endpoint, gated, hub_trouble
 
 CHECKSUM = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -49,7 +49,6 @@ def list_repository(
         NotOnHub, AccessNeeded, HubUnreachable, HubRefused: why there is no answer.
     """
     prepare()
-    import time
 
     from huggingface_hub import HfApi, constants
     from huggingface_hub.errors import HFValidationError
@@ -59,7 +58,7 @@ def list_repository(
     tried = f"Tried to ask the Hub for {repo}."
     api = HfApi(library_name="specchat", library_version=__version__)
     try:
-        answer = Patience(time.sleep, notice, tried, tries=1).call(
+        answer = Patience(rest, notice, tried, tries=1).call(
             lambda: api.model_info(
                 repo,
                 revision=revision,
