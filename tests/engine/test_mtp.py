@@ -116,7 +116,7 @@ def test_greedy_text_is_the_plain_text(rig: Rig, greedy_text: list[int], draft_l
     assert said(rounds) == greedy_text
     accepted = sum(step.accepted for step in rounds)
     tested = accepted + sum(step.accepted < step.drafted for step in rounds)
-    assert 0.1 < accepted / tested < 0.9  # both outcomes were met often
+    assert 0 < accepted < tested  # both outcomes were met
 
 
 @pytest.mark.parametrize("draft_length", [1, 2, 5])
