@@ -2,7 +2,7 @@
 
 from collections import deque
 from time import monotonic
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -229,6 +229,17 @@ class Baseline:
         return None if self._measured_at is None else monotonic() - self._measured_at
 
 
+class _Prospect(NamedTuple):
+    """What a draft of this length is expected to bring."""
+
+    length: int
+    gain: float
+    """Tokens over drafting nothing."""
+    cost_ms: float
+    won: float
+    """Tokens of it that are expected to be kept."""
+
+
 class AdaptiveLength:
     """Drafts for as long as the next token is expected to win more than it costs.
 
@@ -339,28 +350,29 @@ class AdaptiveLength:
 
     def gain(self, source: Source, confidence: float | None, pending: int) -> float:
         """The best net worth over all lengths, less that of none."""
-        return self._best(source, confidence, pending)[1]
+        return self._best(source, confidence, pending).gain
 
     def start(self, source: Source, confidence: float | None, pending: int) -> bool:
         """Draft where it is expected to win, and once in a while to see whether it would."""
         self._source = source
-        length, gain = self._best(source, confidence, pending)
-        self._probing = gain <= 0 and self._probe_is_due(source, pending)
+        best = self._best(source, confidence, pending)
+        pays = best.gain > 0
+        self._probing = not pays and self._probe_is_due(source, pending)
         if self._probing:
             self.calibration[source].forget()
             self.verify.forget_slow_calls()
             self.drafting[source].forget_slow_calls()
-            length, _ = self._best(source, confidence, pending)
-        cost, saved = self._figures(source, length, confidence, pending)
+            best = self._best(source, confidence, pending)
+        saved = best.won / self.rate
         if self._probing:
-            self.reason = Reason("probing", length)
-        elif gain <= 0:
-            self.reason = Reason("costs_more", length, cost, saved)
+            self.reason = Reason("probing", best.length)
+        elif not pays:
+            self.reason = Reason("costs_more", best.length, best.cost_ms, saved)
         elif self._chance(source, confidence) >= PREDICTABLE:
-            self.reason = Reason("predictable", length, cost, saved)
+            self.reason = Reason("predictable", best.length, best.cost_ms, saved)
         else:
-            self.reason = Reason("worth", length, cost, saved)
-        return gain > 0 or self._probing
+            self.reason = Reason("worth", best.length, best.cost_ms, saved)
+        return pays or self._probing
 
     def go_on(self, confidence: float) -> bool:
         """Look ahead from here: what is drafted is paid for."""
@@ -419,34 +431,22 @@ class AdaptiveLength:
         affordable = reading <= READING_SHARE * self._since_draft_ms
         return self._since_draft >= self._gap and affordable and self.could_pay(source)
 
-    def _best(self, source: Source, confidence: float | None, pending: int) -> tuple[int, float]:
-        """The length of at least one with the greatest gain over none, and that gain."""
-        calibration = self.calibration[source]
-        kept = self._chance(source, confidence)
-        step = self._further_cost(source)
-        first = self._step_cost(source, pending)
+    def _best(self, source: Source, confidence: float | None, pending: int) -> _Prospect:
+        """The length of at least one with the greatest gain over none."""
+        chance, step = self._chance(source, confidence), self._further_cost(source)
+        cost = self._step_cost(source, pending) - step
         plain = self._round_cost(0, 0.0, 1.0)
-        best_length, best, won, cost = 1, float("-inf"), 0.0, first - step
+        kept, won = 1.0, 0.0
+        best = _Prospect(1, float("-inf"), 0.0, 0.0)
         for length in self._lengths(source, self._limit):
-            won += kept
-            cost += step
-            gain = won - self.rate * (cost + self._round_cost(length, won, kept) - plain)
-            if gain > best:
-                best_length, best = length, gain
-            kept *= calibration.mean if confidence is None else self._chance(source, confidence)
-        return best_length, best
-
-    def _figures(
-        self, source: Source, length: int, confidence: float | None, pending: int
-    ) -> tuple[float, float]:
-        """Milliseconds that a draft of this length costs, and is expected to save."""
-        chance, kept, won = self._chance(source, confidence), 1.0, 0.0
-        for _ in range(length):
             kept *= chance
             won += kept
-        cost = self._step_cost(source, pending) + (length - 1) * self._further_cost(source)
-        cost += self._round_cost(length, won, kept) - self._round_cost(0, 0.0, 1.0)
-        return cost, won / self.rate
+            cost += step
+            spent = cost + self._round_cost(length, won, kept) - plain
+            gain = won - self.rate * spent
+            if gain > best.gain:
+                best = _Prospect(length, gain, spent, won)
+        return best
 
     def _round_cost(self, length: int, won: float, kept: float) -> float:
         """Milliseconds of the target for a draft of this length, and for what comes of it.
