@@ -11,7 +11,8 @@ from specchat.llama.extension import bind_extension
 from specchat.llama.feature_heads import make_block_context
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
-from specchat.speculation.controller import AdaptiveLength, Outcome, Reach
+from specchat.speculation.adaptive import AdaptiveLength
+from specchat.speculation.controller import Outcome, Reach
 from specchat.speculation.costs import CostTable
 from support.feature_statements import (
     PROMPT,

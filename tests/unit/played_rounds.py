@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from specchat.speculation.adaptive import AdaptiveLength
 from specchat.speculation.confidence import Calibration
-from specchat.speculation.controller import AdaptiveLength, LengthController, Outcome
+from specchat.speculation.controller import LengthController, Outcome
 from specchat.speculation.costs import CostTable
 
 LONGEST = 15

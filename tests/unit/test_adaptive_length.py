@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from specchat.speculation.adaptive import AdaptiveLength
 from specchat.speculation.confidence import PRIOR_ACCEPTANCE
-from specchat.speculation.controller import AdaptiveLength, Outcome
+from specchat.speculation.controller import Outcome
 from unit.played_rounds import LONGEST, Costs, always, play_round
 
 CHEAP = Costs({1: 10, 16: 13}, 1.0)

@@ -4,15 +4,9 @@ from typing import NamedTuple
 
 import pytest
 
+from specchat.speculation.adaptive import BASELINE_EVERY, FIRST_GAP, LONGEST_GAP, AdaptiveLength
 from specchat.speculation.confidence import PRIOR_ACCEPTANCE
-from specchat.speculation.controller import (
-    BASELINE_EVERY,
-    BASELINE_ROUNDS,
-    FIRST_GAP,
-    LONGEST_GAP,
-    AdaptiveLength,
-    Outcome,
-)
+from specchat.speculation.controller import BASELINE_ROUNDS, Outcome
 from specchat.speculation.costs import SAMPLES
 from unit.played_rounds import LONGEST, Costs, always, play_round, teach
 

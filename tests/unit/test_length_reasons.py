@@ -4,12 +4,11 @@ from itertools import groupby
 
 import pytest
 
+from specchat.speculation.adaptive import PREDICTABLE, AdaptiveLength
 from specchat.speculation.controller import (
     BASELINE_KEPT,
     BASELINE_ROUNDS,
     LIKE_DEPTH,
-    PREDICTABLE,
-    AdaptiveLength,
     Baseline,
     FixedLength,
     Outcome,

@@ -1,6 +1,7 @@
 """What a target decodes once more after a refusal is part of what a draft is expected to cost."""
 
-from specchat.speculation.controller import AdaptiveLength, Outcome
+from specchat.speculation.adaptive import AdaptiveLength
+from specchat.speculation.controller import Outcome
 from specchat.speculation.costs import CostTable
 
 EVEN = {1: 10.0, 2: 14.0, 9: 42.0}

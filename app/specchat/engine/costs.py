@@ -11,7 +11,8 @@ import psutil
 from specchat.engine.stored_costs import MeasuredCosts, costs_folder
 from specchat.llama.context import Context, Outputs
 from specchat.neighbours import Watch, are_busy
-from specchat.speculation.controller import AdaptiveLength, Reach
+from specchat.speculation.adaptive import AdaptiveLength
+from specchat.speculation.controller import Reach
 from specchat.speculation.costs import CostTable
 
 BUDGET_S = 2.0

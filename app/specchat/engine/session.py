@@ -38,7 +38,8 @@ from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.llama.rpc import SILENCE_S, add_servers, limit_silence
 from specchat.pairing.memory_estimate import ContextSizes
-from specchat.speculation.controller import AdaptiveLength, FixedLength, LengthController
+from specchat.speculation.adaptive import AdaptiveLength
+from specchat.speculation.controller import FixedLength, LengthController
 from specchat.speculation.drafters.base import Drafter
 from specchat.speculation.drafters.chain import ChainDrafter
 from specchat.speculation.drafters.ngram import NgramDrafter

@@ -1,0 +1,285 @@
+"""How far to draft: by yield per millisecond, zero included."""
+
+from typing import NamedTuple
+
+import msgspec
+
+from specchat.speculation.confidence import Calibration
+from specchat.speculation.controller import (
+    BASELINE_ROUNDS,
+    Baseline,
+    Outcome,
+    Reach,
+    Reason,
+    Source,
+)
+from specchat.speculation.costs import CostTable
+
+RATE_DECAY = 0.98
+FIRST_GAP, LONGEST_GAP = 4, 512
+"""Rounds between two probes while drafting does not pay; the gap doubles up to the longest."""
+READING_SHARE = 0.02
+"""Reading what an idle draft model missed may take this part of the time it was idle; a probe that
+needs more waits for the next answer, where the whole prompt is read anyway."""
+PREDICTABLE = 0.8
+"""From this acceptance on text is called predictable."""
+BASELINE_EVERY = 384
+"""Rounds after which the plain rate is measured anew."""
+
+
+class _Prospect(NamedTuple):
+    """What a draft of this length is expected to bring."""
+
+    length: int
+    gain: float
+    """Tokens over drafting nothing."""
+    cost_ms: float
+    won: float
+    """Tokens of it that are expected to be kept."""
+
+
+class AdaptiveLength:
+    """Drafts for as long as the next token is expected to win more than it costs.
+
+    A renewal-reward rule: with R the rate of tokens per millisecond reached of late, t_d and t_v
+    the measured costs of drafting and of verifying, and s_i the chance that the first i drafted
+    tokens are all kept, a draft of j is worth `s_1 + ... + s_j - R * (j * t_d + t_v(j + 1))`. It
+    looks ahead over every reachable j, because costs are not monotone; j = 0 is plain decoding.
+
+    A target that `replays` goes back to before the round when a token is refused, and decodes what
+    was kept once more, with the next round. That is part of what a draft is expected to cost.
+
+    Args:
+        longest: most tokens that a round may draft.
+        verify: costs of the target's decode calls; it must hold the cost of at least one size.
+        replays: whether kept tokens are decoded again after a refusal.
+        reach: what the drafts of the drafter with a model can be.
+    """
+
+    def __init__(
+        self,
+        longest: int,
+        verify: CostTable,
+        *,
+        replays: bool = False,
+        reach: Reach | None = None,
+    ) -> None:
+        self.longest = longest
+        self.verify = verify
+        self.replays = replays
+        self._reach: dict[Source, Reach] = {"model": reach or Reach(), "ngram": Reach()}
+        self.drafting: dict[Source, CostTable] = {
+            "model": CostTable(verify),
+            "ngram": CostTable(verify),
+        }
+        self.calibration: dict[Source, Calibration] = {
+            "model": Calibration(),
+            "ngram": Calibration(),
+        }
+        self.baseline = Baseline()
+        self.reason = Reason("plain")
+        self._tokens = self._milliseconds = 0.0
+        self._limit = self._pending = 0
+        self._source: Source = "model"
+        self._confidences: list[float] = []
+        self._kept, self._won = 1.0, 0.0
+        self._gap, self._since_draft = FIRST_GAP, 0
+        self._since_draft_ms = 0.0
+        self._spell_tokens, self._spell_ms = 0, 0.0
+        self._spent_ms = 0.0
+        self._probing = False
+        self._plain_left = 0
+        self.drafting["ngram"].add(1, 0.0)
+
+    @property
+    def rate(self) -> float:
+        """Tokens per millisecond of late, at what calls usually cost.
+
+        What a call usually costs on both sides of the comparison: were the time that a busy
+        neighbour took in the rate, drafting would look cheap beside it.
+        """
+        if self._milliseconds == 0:
+            return 1 / self.verify.cost(1)
+        return self._tokens / self._milliseconds
+
+    def could_pay(self, source: Source) -> bool:
+        """By the costs alone. Where it could not, nothing is drafted to find out."""
+        try:
+            step = self.drafting[source].at_best(1)
+        except LookupError:
+            step = 0.0
+        plain, at_best = self.verify.at_best(1), self.verify.at_best
+        further = 0.0 if self._reach[source].at_once else step
+        return any(
+            length * plain > step + (length - 1) * further + at_best(length + 1) - plain
+            for length in self._lengths(source, self.longest)
+        )
+
+    def break_even(self, source: Source) -> float | None:
+        """By the costs as they are, to a percent; independent of what was said."""
+        plain, step = self.verify.cost(1), self._step_cost(source)
+        further = self._further_cost(source)
+        for percent in range(101):
+            kept, won = 1.0, 0.0
+            for length in self._lengths(source, self.longest):
+                kept *= percent / 100
+                won += kept
+                spent = step + (length - 1) * further + self.verify.cost(length + 1) - plain
+                if won * plain > spent + self._replay_cost(length, won, kept, pending=0):
+                    return percent / 100
+        return float("inf")
+
+    def begin(self, limit: int, pending: int = 0) -> bool:
+        """Plain when there is no room, or when the plain rate has to be measured anew."""
+        self._limit = min(limit, self.longest)
+        self._pending = pending
+        self._confidences = []
+        self._kept, self._won = 1.0, 0.0
+        self._probing = False
+        self._spent_ms = 0.0
+        if self._plain_left == 0 and self.baseline.since >= BASELINE_EVERY:
+            self._plain_left = BASELINE_ROUNDS
+        if self._plain_left > 0:
+            self._plain_left -= 1
+            self.reason = Reason("baseline")
+            return False
+        self.reason = Reason("no_match" if self._limit > 0 else "plain")
+        return self._limit > 0
+
+    def gain(self, source: Source, confidence: float | None, pending: int) -> float:
+        """The best net worth over all lengths, less that of none."""
+        return self._best(source, confidence, pending).gain
+
+    def start(self, source: Source, confidence: float | None, pending: int) -> bool:
+        """Draft where it is expected to win, and once in a while to see whether it would."""
+        self._source = source
+        best = self._best(source, confidence, pending)
+        pays = best.gain > 0
+        self._probing = not pays and self._probe_is_due(source, pending)
+        if self._probing:
+            self.calibration[source].forget()
+            self.verify.forget_slow_calls()
+            self.drafting[source].forget_slow_calls()
+            best = self._best(source, confidence, pending)
+        saved = best.won / self.rate
+        if self._probing:
+            self.reason = Reason("probing", best.length)
+        elif not pays:
+            self.reason = Reason("costs_more", best.length, best.cost_ms, saved)
+        elif self._chance(source, confidence) >= PREDICTABLE:
+            self.reason = Reason("predictable", best.length, best.cost_ms, saved)
+        else:
+            self.reason = Reason("worth", best.length, best.cost_ms, saved)
+        return pays or self._probing
+
+    def go_on(self, confidence: float) -> bool:
+        """Look ahead from here: what is drafted is paid for."""
+        calibration = self.calibration[self._source]
+        self._confidences.append(confidence)
+        self._kept *= calibration.acceptance(confidence)
+        drafted = len(self._confidences)
+        step = self._further_cost(self._source)
+        self._won += self._kept
+        kept, won = self._kept, self._won
+        best, here = 0.0, self._round_cost(drafted, won, kept)
+        for length in self._lengths(self._source, self._limit)[drafted:]:
+            kept *= calibration.mean
+            won += kept
+            spent = (length - drafted) * step + self._round_cost(length, won, kept) - here
+            best = max(best, won - self._won - self.rate * spent)
+        return best > 0
+
+    def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
+        """Learn what the draft model's decode calls cost."""
+        self.drafting[source].add(n_tokens, milliseconds)
+        self._spent_ms += self.drafting[source].cost(n_tokens)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Learn costs, acceptance, the rate, and when to probe next."""
+        n_tokens = outcome.replayed + 1 + outcome.drafted
+        self.verify.add(n_tokens, outcome.verify_ms)
+        self.baseline.add(outcome)
+        usual_ms = self._spent_ms + self.verify.cost(n_tokens)
+        self._tokens = self._tokens * RATE_DECAY + outcome.emitted
+        self._milliseconds = self._milliseconds * RATE_DECAY + usual_ms
+        tested = min(outcome.accepted + 1, outcome.drafted)
+        for index, confidence in enumerate(self._confidences[:tested]):
+            self.calibration[self._source].learn(confidence, index < outcome.accepted)
+        if outcome.drafted == 0:
+            if outcome.replayed:  # the spell's doing
+                self._spell_ms += usual_ms - self.verify.cost(1)
+            self._judge_spell()
+            self._since_draft += 1
+            self._since_draft_ms += usual_ms
+            return
+        self._since_draft, self._since_draft_ms = 0, 0.0
+        self._spell_tokens += outcome.emitted
+        self._spell_ms += usual_ms
+        self.reason = msgspec.structs.replace(self.reason, length=outcome.drafted)
+
+    def _judge_spell(self) -> None:
+        """A spell of drafting is over: the next gap depends on whether it beat plain decoding."""
+        if self._spell_ms > 0:
+            paid = self._spell_tokens * self.verify.cost(1) > self._spell_ms
+            self._gap = FIRST_GAP if paid else min(2 * self._gap, LONGEST_GAP)
+            self._spell_tokens, self._spell_ms = 0, 0.0
+
+    def _probe_is_due(self, source: Source, pending: int) -> bool:
+        reading = self._step_cost(source, pending) - self._step_cost(source)
+        affordable = reading <= READING_SHARE * self._since_draft_ms
+        return self._since_draft >= self._gap and affordable and self.could_pay(source)
+
+    def _best(self, source: Source, confidence: float | None, pending: int) -> _Prospect:
+        """The length of at least one with the greatest gain over none."""
+        chance, step = self._chance(source, confidence), self._further_cost(source)
+        cost = self._step_cost(source, pending) - step
+        plain = self._round_cost(0, 0.0, 1.0)
+        kept, won = 1.0, 0.0
+        best = _Prospect(1, float("-inf"), 0.0, 0.0)
+        for length in self._lengths(source, self._limit):
+            kept *= chance
+            won += kept
+            cost += step
+            spent = cost + self._round_cost(length, won, kept) - plain
+            gain = won - self.rate * spent
+            if gain > best.gain:
+                best = _Prospect(length, gain, spent, won)
+        return best
+
+    def _round_cost(self, length: int, won: float, kept: float) -> float:
+        """Milliseconds of the target for a draft of this length, and for what comes of it.
+
+        Args:
+            won: the number of its tokens that are expected to be kept.
+            kept: the chance that all of them are.
+        """
+        call = self.verify.cost(self._pending + 1 + length)
+        return call + self._replay_cost(length, won, kept, self._pending)
+
+    def _replay_cost(self, length: int, won: float, kept: float, pending: int) -> float:
+        """What the next call takes longer where a token is refused, by the chance of that."""
+        refused = 1.0 - kept
+        if not self.replays or refused <= 0.0:
+            return 0.0
+        kept_before = (won - length * kept) / refused
+        again = pending + 1 + round(kept_before)
+        return refused * max(0.0, self.verify.cost(1 + again) - self.verify.cost(1))
+
+    def _chance(self, source: Source, confidence: float | None) -> float:
+        calibration = self.calibration[source]
+        return calibration.mean if confidence is None else calibration.acceptance(confidence)
+
+    def _step_cost(self, source: Source, pending: int = 1) -> float:
+        try:
+            return self.drafting[source].cost(pending)
+        except LookupError:  # never drafted: as dear as the target would be a fool's guess
+            return 0.0
+
+    def _further_cost(self, source: Source) -> float:
+        """Of a token after the first one."""
+        return 0.0 if self._reach[source].at_once else self._step_cost(source)
+
+    def _lengths(self, source: Source, limit: int) -> range:
+        """The lengths from one on that a draft can have."""
+        longest = self._reach[source].longest
+        return range(1, 1 + (limit if longest is None else min(limit, longest)))
