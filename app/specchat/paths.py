@@ -24,6 +24,17 @@ def cache_folder() -> Path:
     return _folder("cache")
 
 
+def write_whole(file: Path, data: bytes) -> None:
+    """Put the bytes in place of the file at once: nobody reads half of them.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    unfinished = file.with_name(f"{file.name}.{os.getpid()}")
+    unfinished.write_bytes(data)
+    unfinished.replace(file)
+
+
 def _folder(kind: str) -> Path:
     home = os.environ.get("SPECCHAT_HOME")
     if home:

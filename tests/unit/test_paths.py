@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from specchat.paths import cache_folder, config_folder, log_folder
+from specchat.paths import cache_folder, config_folder, log_folder, write_whole
 
 FOLDERS = [log_folder, cache_folder, config_folder]
 
@@ -56,3 +56,12 @@ def test_without_specchat_home_the_systems_folders_are_used(
     assert folder().is_dir()
     assert folder().is_relative_to(tmp_path)
     assert "specchat" in folder().parts
+
+
+def test_a_file_is_there_as_a_whole_or_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json"
+    write_whole(file, b"first")
+    write_whole(file, b"second")
+
+    assert [each.name for each in tmp_path.iterdir()] == ["kept.json"]
+    assert file.read_bytes() == b"second"

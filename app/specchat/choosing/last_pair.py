@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from specchat.paths import data_folder
+from specchat.paths import data_folder, write_whole
 
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
@@ -48,10 +47,7 @@ def remember(choice: Choice) -> None:
         name=choice.name,
     )
     with contextlib.suppress(OSError):
-        file = _file()
-        unfinished = file.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(msgspec.json.encode(last))
-        unfinished.replace(file)
+        write_whole(_file(), msgspec.json.encode(last))
 
 
 def _file() -> Path:

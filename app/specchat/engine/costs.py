@@ -11,6 +11,7 @@ import psutil
 from specchat.engine.stored_costs import MeasuredCosts, costs_folder
 from specchat.llama.context import Context, Outputs
 from specchat.neighbours import Watch, are_busy
+from specchat.paths import write_whole
 from specchat.speculation.adaptive import AdaptiveLength
 from specchat.speculation.controller import Reach
 from specchat.speculation.costs import CostTable
@@ -65,9 +66,7 @@ def known_costs(
     if are_busy(neighbours.others(), psutil.cpu_count() or 1):
         return costs
     file.parent.mkdir(exist_ok=True)
-    unfinished = file.with_suffix(".part")
-    unfinished.write_bytes(msgspec.json.encode(costs))
-    unfinished.replace(file)
+    write_whole(file, msgspec.json.encode(costs))
     return costs
 
 

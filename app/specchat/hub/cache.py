@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specchat.hub.listing import RemoteFile
+from specchat.paths import write_whole
 
 BRANCH = "main"
 PATIENCE_WITH_LOCK_S = 0.3
@@ -83,9 +84,7 @@ class CachePlace:
         """huggingface-hub takes a snapshot that no branch names for rubbish."""
         reference = self.folder / "refs" / BRANCH
         reference.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = reference.with_name(f"{BRANCH}.{os.getpid()}")
-        unfinished.write_text(self.file.commit)
-        unfinished.replace(reference)
+        write_whole(reference, self.file.commit.encode())
 
 
 def has_size(path: Path, size_bytes: int) -> bool:

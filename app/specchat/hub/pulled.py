@@ -8,7 +8,7 @@ import msgspec
 
 from specchat.hub.cache import CachePlace
 from specchat.hub.listing import RemoteFile
-from specchat.paths import data_folder
+from specchat.paths import data_folder, write_whole
 
 
 class Pulled(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +35,7 @@ def remember(place: CachePlace, wanted: str, *, complete: bool) -> None:
     entry = Pulled(
         file=place.file, cache=str(place.cache), wanted=wanted, complete=complete, at=time.time()
     )
-    note = _note(place.file)
-    unfinished = note.with_suffix(".new")
-    unfinished.write_bytes(msgspec.json.encode(entry))
-    unfinished.replace(note)
+    write_whole(_note(place.file), msgspec.json.encode(entry))
 
 
 def forget(file: RemoteFile) -> None:

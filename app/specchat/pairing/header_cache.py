@@ -2,14 +2,13 @@
 
 import contextlib
 import hashlib
-import os
 from pathlib import Path
 
 import msgspec
 
 from specchat.pairing.gguf_header import Header, read_header
 from specchat.pairing.header_source import Source
-from specchat.paths import cache_folder
+from specchat.paths import cache_folder, write_whole
 
 LAYOUT = 1
 """Raised whenever `Header` changes: what an older specchat wrote is then read anew."""
@@ -64,9 +63,7 @@ def _keep(path: Path, entry: Entry) -> None:
     path.parent.mkdir(exist_ok=True)
     data = msgspec.msgpack.encode(entry)
     _make_room(path.parent, len(data))
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    unfinished.write_bytes(data)
-    unfinished.replace(path)
+    write_whole(path, data)
 
 
 def _make_room(folder: Path, wanted: int) -> None:
