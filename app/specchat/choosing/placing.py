@@ -16,9 +16,8 @@ from specchat.choosing.wording import (
     without_draft,
 )
 from specchat.engine.protocol import Load, Notice, Pair, Plan
-from specchat.errors import SpecchatError
 from specchat.pairing.drafting import choose_drafting
-from specchat.pairing.gguf_file import GgufFile, read_gguf
+from specchat.pairing.gguf_file import GgufFile, header_of
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import (
     USUAL_N_CTX,
@@ -29,7 +28,7 @@ from specchat.pairing.memory import (
 )
 from specchat.pairing.placement import fast_devices
 from specchat.pairing.planner import LEAST_CTX, pair_wishes, quicker_attempt
-from specchat.pairing.shape import MOST_SNAPSHOTS, ModelShape
+from specchat.pairing.shape import ModelShape
 from specchat.pairing.shape_header import shape_from_header
 
 ALL_LAYERS = 2**31 - 1
@@ -67,7 +66,7 @@ async def place(choice: Choice, machine: Machine | None = None) -> Placed:
 
 
 def _placed(choice: Choice, machine: Machine) -> Placed:
-    target = _header(choice.load.pair.target)
+    target = header_of(choice.load.pair.target)
     if target is None:
         return Placed(load=choice.load, plan=None, machine=machine, notices=choice.notices)
     return _Placing(choice, machine, target).placed()
@@ -119,7 +118,7 @@ class _Placing:
 
     def _matching_draft(self) -> GgufFile | None:
         """The draft's header, unless it cannot guess for the target: then it is left out."""
-        draft = _header(self._pair.draft) if self._pair.draft is not None else None
+        draft = header_of(self._pair.draft) if self._pair.draft is not None else None
         error = mismatch(self._target, draft) if draft is not None else None
         if error is None:
             return draft
@@ -147,7 +146,6 @@ class _Placing:
             experts_in_ram=given.experts_in_ram,
             whole_window_cache=given.whole_window_cache,
             max_draft_length=given.max_draft_length,
-            n_snapshots=min(given.max_draft_length, MOST_SNAPSHOTS),
         )
 
     def _plan(self, draft: ModelShape | None, wishes: Wishes) -> MemoryPlan:
@@ -178,11 +176,3 @@ class _Placing:
             experts_in_ram=numbers.experts_in_ram,
             n_snapshots=numbers.n_snapshots,
         )
-
-
-def _header(path: str) -> GgufFile | None:
-    """None where it cannot be read: llama.cpp has the last word on files, and says why."""
-    try:
-        return read_gguf(path)
-    except SpecchatError:
-        return None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from specchat.engine.protocol import DrafterName
-from specchat.errors import DraftMismatch, SpecchatError, UnsupportedModel
+from specchat.errors import DraftMismatch, UnsupportedModel
 from specchat.llama.context import Context
 from specchat.llama.extension import GIVES_HIDDEN_STATES, RUNS_MTP, bind_extension
 from specchat.llama.head import make_mtp_context
@@ -12,7 +12,7 @@ from specchat.llama.library import AbortFlag
 from specchat.llama.model import Model
 from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
 from specchat.pairing.drafter_type import DRAFTER_NAMES, DrafterKind, drafter_kind
-from specchat.pairing.gguf_file import read_gguf
+from specchat.pairing.gguf_file import header_of
 from specchat.speculation.controller import Reach
 from specchat.speculation.drafters.base import ModelLikeDrafter
 from specchat.speculation.drafters.model import ModelDrafter
@@ -50,17 +50,14 @@ class LoadedDraft:
 
 def kind_of(path: str) -> DrafterKind | None:
     """What a file is for, by its header; None where it is for llama.cpp to say what is wrong."""
-    try:
-        return drafter_kind(read_gguf(path))
-    except SpecchatError:
-        return None
+    file = header_of(path)
+    return None if file is None else drafter_kind(file)
 
 
 def has_heads_to_run(path: str) -> bool:
     """Whether a target brings MTP heads that this program can run."""
-    try:
-        file = read_gguf(path)
-    except SpecchatError:
+    file = header_of(path)
+    if file is None:
         return False
     runs = file.architecture in RUNS_MTP and file.architecture in GIVES_HIDDEN_STATES
     return runs and drafter_kind(file) == "mtp"

@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 
 from specchat.engine.protocol import Notice
-from specchat.errors import ContextTooLarge, OutOfMemory, SpecchatError
+from specchat.errors import ContextTooLarge, OutOfMemory
 from specchat.llama.devices import ComputeDevice, memory_of
 from specchat.llama.library import Library
-from specchat.pairing.gguf_file import read_gguf
+from specchat.pairing.gguf_file import header_of
 from specchat.pairing.machine import Device
 from specchat.pairing.memory import size_text
 from specchat.pairing.memory_estimate import ContextSizes
@@ -28,10 +28,8 @@ MEMORY_KEPT_FREE = 0.05
 
 def read_shape(path: str) -> ModelShape | None:
     """What a model's memory depends on; None where it is for llama.cpp to say what is wrong."""
-    try:
-        return shape_from_header(read_gguf(path))
-    except SpecchatError:
-        return None
+    file = header_of(path)
+    return None if file is None else shape_from_header(file)
 
 
 def with_memory(library: Library, devices: Sequence[ComputeDevice]) -> tuple[Device, ...]:

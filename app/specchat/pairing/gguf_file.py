@@ -57,6 +57,14 @@ def read_gguf(path: str | Path) -> GgufFile:
     return read_parts(str(path), local_file)
 
 
+def header_of(path: str | Path) -> GgufFile | None:
+    """The same, or None where it cannot be read: llama.cpp has the last word, and says why."""
+    try:
+        return read_gguf(path)
+    except SpecchatError:
+        return None
+
+
 def read_parts(name: str, opened: Callable[[str], AbstractContextManager[Source]]) -> GgufFile:
     """The header of a model and of its other parts, whose names differ by a number.
 
