@@ -57,7 +57,6 @@ def find_offers(count: int, rpc: tuple[str, ...], machine: Machine | None) -> Of
         machine=machine or MACHINE,
         best=tuple(pair for pair in ranked if pair.name != BUILT_IN)[:count],
         built_in=next(pair for pair in ranked if pair.name == BUILT_IN),
-        here=(),
     )
 
 

@@ -90,7 +90,7 @@ def offers(count: int, rpc: tuple[str, ...], machine: Machine | None) -> Offers:
         here.add((REPO, FILE))
     ranked = {pair.name: pair for pair in rank_pairs(two, MACHINE, on_disk=here)}
     best, small = ranked["tiny-7b"], ranked[BUILT_IN]
-    return Offers(machine=MACHINE, best=(best,), built_in=small, here=())
+    return Offers(machine=MACHINE, best=(best,), built_in=small)
 
 
 async def until_listed(pilot: Pilot[None]) -> None:

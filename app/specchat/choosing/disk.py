@@ -14,7 +14,7 @@ from typing import NamedTuple
 from specchat.hub.builtin import find_packaged
 from specchat.hub.finds import Find, finds_on
 from specchat.hub.naming import base_name, split_part
-from specchat.hub.shelves import shelves
+from specchat.hub.shelves import Shelf, shelves
 from specchat.pairing.catalog import Catalog, CatalogPair
 
 FilesHere = Mapping[tuple[str, str], Path]
@@ -30,11 +30,15 @@ class PairFiles(NamedTuple):
 
 def models_on_disk() -> tuple[Find, ...]:
     """What other programs and `specchat pull` keep here, by name; split models that are whole."""
+    finds = (find for shelf in shelves_here() for find in finds_on(shelf, lambda _: None))
+    return tuple(find for find in finds if not find.missing_parts)
+
+
+def shelves_here() -> list[Shelf]:
+    """The folders of models on this machine."""
     home = Path.home()
     cache = hugging_face_cache(os.environ, home)
-    places = shelves(cache, os.environ, home, sys.platform)
-    finds = (find for shelf in places for find in finds_on(shelf, lambda _: None))
-    return tuple(find for find in finds if not find.missing_parts)
+    return shelves(cache, os.environ, home, sys.platform)
 
 
 def hugging_face_cache(environment: Mapping[str, str], home: Path) -> Path:

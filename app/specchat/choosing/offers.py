@@ -1,17 +1,11 @@
 """What a first run offers: the machine, and the pairs that would suit it."""
 
-import os
-import sys
-from pathlib import Path
-
 import msgspec
 
-from specchat.choosing.disk import files_here, hugging_face_cache
+from specchat.choosing.disk import files_here
 from specchat.choosing.machine_now import machine_now
 from specchat.choosing.shown import measured_here
 from specchat.hub.builtin import BUILT_IN
-from specchat.hub.inventory import FoundModel, take_inventory
-from specchat.hub.shelves import shelves
 from specchat.pairing.catalog import read_all
 from specchat.pairing.machine import Machine
 from specchat.pairing.planned import PlannedPair
@@ -26,8 +20,6 @@ class Offers(msgspec.Struct, frozen=True, kw_only=True):
     """The best pairs that fit, of different models, with their plans."""
     built_in: PlannedPair | None
     """The model that is here already."""
-    here: tuple[FoundModel, ...]
-    """Other models on this disk that can answer, those of other programs among them."""
 
 
 def find_offers(
@@ -51,12 +43,4 @@ def find_offers(
         machine=machine,
         best=best_of_each_model(fitting)[:count],
         built_in=next((pair for pair in ranked if pair.name == BUILT_IN), None),
-        here=tuple(model for model in answering_models() if model.owner != "built_in"),
     )
-
-
-def answering_models() -> tuple[FoundModel, ...]:
-    """The models on this disk that can answer, by their headers."""
-    home = Path.home()
-    places = shelves(hugging_face_cache(os.environ, home), os.environ, home, sys.platform)
-    return tuple(model for model in take_inventory(places).models if model.kind == "model")

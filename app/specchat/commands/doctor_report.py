@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 import specchat
-from specchat.choosing.offers import answering_models
+from specchat.choosing.answering import answering_models
 from specchat.commands.doctor_alarms import Alarm, alarms, wanted_version
 from specchat.engine.devices import known_devices
 from specchat.engine.protocol import DevicesFound

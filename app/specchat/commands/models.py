@@ -16,7 +16,7 @@ from specchat.hub.library import cache_folder
 from specchat.hub.made_pairs import MadePair, made_pairs
 from specchat.hub.pulled import Pulled, pulled_files
 from specchat.hub.removal import bytes_of, delete, how_to_delete, is_called, ours, refuse
-from specchat.hub.shelves import OWN_FOLDERS, OWNER_TITLES, Owner, shelves
+from specchat.hub.shelves import OWN_FOLDERS, OWNER_TITLES, Owner, Shelf, shelves
 from specchat.hub.verify import verify_models
 from specchat.hub.wording import size_text
 
@@ -71,7 +71,7 @@ def show(*, as_json: bool) -> int:
 
 def models_report() -> ModelsReport:
     """Look at this disk. Nothing is asked of the network."""
-    places = shelves(cache_folder(), os.environ, Path.home(), sys.platform)
+    places = _shelves()
     inventory = take_inventory(places)
     return ModelsReport(
         models=inventory.models,
@@ -229,7 +229,11 @@ def _is_meant(model: FoundModel, name: str) -> bool:
 
 
 def _inventory() -> Inventory:
-    return take_inventory(shelves(cache_folder(), os.environ, Path.home(), sys.platform))
+    return take_inventory(_shelves())
+
+
+def _shelves() -> list[Shelf]:
+    return shelves(cache_folder(), os.environ, Path.home(), sys.platform)
 
 
 def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:

@@ -1,15 +1,11 @@
 """What this disk has beside the catalog: pairs with verdicts, single models, and their plans."""
 
-import os
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
-from specchat.choosing.disk import hugging_face_cache
+from specchat.choosing.disk import shelves_here
 from specchat.errors import SpecchatError
 from specchat.hub.inventory import FoundModel, Inventory, take_inventory
 from specchat.hub.made_pairs import MadePair, made_pairs
-from specchat.hub.shelves import shelves
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan, Wishes, plan_memory
 from specchat.pairing.shape_header import shape_from_header
@@ -28,9 +24,7 @@ class OnDisk(NamedTuple):
 
 def look_at_disk(machine: Machine) -> OnDisk:
     """Read the headers of all models, and plan for those that can be loaded."""
-    home = Path.home()
-    places = shelves(hugging_face_cache(os.environ, home), os.environ, home, sys.platform)
-    inventory = take_inventory(places)
+    inventory = take_inventory(shelves_here())
     models = tuple(
         model for model in inventory.models if model.kind == "model" and model.owner != "built_in"
     )
