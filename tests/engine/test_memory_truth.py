@@ -19,7 +19,7 @@ from specchat.pairing.shape import MOST_SNAPSHOTS, ModelShape
 from specchat.pairing.shape_header import shape_from_header
 from support.memory_recipes import RECIPES
 from support.native_memory import NativeModel, Taken, can_tell
-from support.rpc_server import running_rpc_server
+from support.rpc_server import TESTS, running_rpc_server
 from support.tiny_models import write_hollow
 
 CONTEXTS = (2048, 8192, 32768)
@@ -188,7 +188,7 @@ def test_layers_lie_where_llama_cpp_would_put_them(
         layers = ",".join(str(count) for count in counts)
         command = ("-m", "support.native_memory", str(path), layers, str(n_ctx), *addresses)
         answer = subprocess.run(
-            [sys.executable, *command], capture_output=True, check=True, timeout=120
+            [sys.executable, *command], cwd=TESTS, capture_output=True, check=True, timeout=120
         ).stdout
     truths = msgspec.json.decode(answer, type=list[dict[str, Taken]])
     names = [f"RPC0[{address}]" for address in addresses]

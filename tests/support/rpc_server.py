@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 
@@ -15,6 +16,8 @@ from specchat.llama.library import open_library
 from support.engine_process import wait_until
 
 SERVE = (sys.executable, "-m", "support.rpc_server")
+TESTS = Path(__file__).parents[1]
+"""Where such a module is found by a process of its own."""
 
 
 class RpcServer:
@@ -48,7 +51,7 @@ def running_rpc_server(memory_bytes: int | None = None) -> Iterator[RpcServer]:
     address = f"127.0.0.1:{port}"
     limit = () if memory_bytes is None else (str(memory_bytes),)
     with subprocess.Popen(
-        [*SERVE, address, *limit], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*SERVE, address, *limit], cwd=TESTS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
             wait_until(lambda: _listens(port), f"a server at {address}")
