@@ -45,8 +45,8 @@ lint:
 	.venv/bin/lint-imports
 
 set-up-chat: $(READY)/app $(READY)/chat-model
-set-up-check: $(READY)/app $(READY)/dev
-set-up-test: set-up-check $(READY)/chat-model $(READY)/test-models
+set-up-check: $(READY)/app $(READY)/dev $(READY)/chat-model
+set-up-test: set-up-check $(READY)/test-models
 
 # The recipe makes anew what is of no use, and what was installed there goes with it.
 ifneq ($(shell sh scripts/make_venv.sh --check && echo usable),usable)

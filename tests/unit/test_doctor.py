@@ -19,7 +19,8 @@ from specchat.commands.doctor_report import (
     redacted,
     report_schema,
 )
-from specchat.commands.doctor_text import WIDTH, as_text
+from specchat.commands.doctor_text import as_text
+from specchat.commands.lines import WIDTH
 from specchat.pairing.machine import Device
 from specchat.pairing.right_build import INDEX
 from support.command_line import specchat

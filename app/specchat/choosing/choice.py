@@ -127,7 +127,8 @@ def _of_pair(
     if runs and files.draft is None and asked.drafter in ("auto", "model"):
         if asked.drafter == "model" or asked.keeps_draft:
             raise _draft_not_here(catalog, pair)
-        notices.append(_without_its_draft(_draft_not_here(catalog, pair)))
+        without = Notice.without_draft(_draft_not_here(catalog, pair))
+        notices.append(msgspec.structs.replace(without, kind="draft_not_here"))
     draft = str(files.draft) if runs and files.draft is not None else None
     measured = {each.pair: each for each in measured_here(catalog)}
     return msgspec.structs.replace(
@@ -270,13 +271,4 @@ def _draft_not_here(catalog: Catalog, pair: CatalogPair) -> NoModel:
         f"Tried to draft with {pair.draft.file}.",
         "It is not on this disk.",
         f"Download it ({size / 1e9:.1f} GB) with: specchat pull {pair.name}",
-    )
-
-
-def _without_its_draft(error: NoModel) -> Notice:
-    return Notice(
-        kind="draft_not_here",
-        title="Going on without the draft model",
-        message=f"{error.message} Guesses come from the conversation itself (n-gram).",
-        help=error.next_step,
     )

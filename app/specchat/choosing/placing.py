@@ -13,7 +13,6 @@ from specchat.choosing.wording import (
     gave_way,
     not_enough,
     not_enough_for_draft,
-    without_draft,
 )
 from specchat.engine.protocol import Load, Notice, Pair, Plan
 from specchat.pairing.drafting import choose_drafting
@@ -124,7 +123,7 @@ class _Placing:
             return draft
         if self._asked.draft_required or self._asked.keeps_draft:
             raise error
-        self._notices.append(without_draft(error))
+        self._notices.append(Notice.without_draft(error))
         self._pair = Pair(self._pair.target)
         return None
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from specchat.engine.protocol import Notice
-from specchat.errors import OutOfMemory, SpecchatError
+from specchat.errors import OutOfMemory
 from specchat.pairing.gguf_file import GgufFile
 from specchat.pairing.memory import DeviceShare, MemoryPlan, Part, size_text
 from specchat.pairing.verdict import short_name
@@ -40,16 +40,6 @@ def drafted_otherwise(reasons: Iterable[str]) -> tuple[Notice, ...]:
             help="To try it all the same, use --drafter model.",
         )
         for reason in reasons
-    )
-
-
-def without_draft(error: SpecchatError) -> Notice:
-    """A draft that is of no use, where the chat can do without."""
-    return Notice(
-        kind=error.kind,
-        title="Going on without the draft model",
-        message=f"{error.message} Guesses come from the conversation itself (n-gram).",
-        help=error.next_step,
     )
 
 

@@ -1,10 +1,10 @@
 """`specchat check`: whether one file can draft for another, before anything is loaded."""
 
-import textwrap
 from pathlib import Path
 
 import msgspec
 
+from specchat.commands.lines import wrapped
 from specchat.hub.remote_header import is_address, read_remote
 from specchat.pairing.drafter_type import (
     DRAFTER_NAMES,
@@ -18,7 +18,6 @@ from specchat.pairing.findings import context_length
 from specchat.pairing.gguf_file import GgufFile, read_gguf
 from specchat.pairing.verdict import Verdict, judge, short_name
 
-WIDTH = 80
 LABEL_WIDTH = 18
 MARKS = {"good": " ", "note": "!", "problem": "x"}
 
@@ -85,13 +84,13 @@ def check(target: str, draft: str | None, *, as_json: bool) -> int:
 def report_lines(report: CheckReport, files: list[GgufFile]) -> list[str]:
     """The report in lines of a terminal: the verdict first, then the files, then what was found."""
     verdict = report.verdict
-    lines = [*_wrapped("", verdict.sentence), *_wrapped("", verdict.advice), ""]
+    lines = [*_labelled("", verdict.sentence), *_labelled("", verdict.advice), ""]
     for role, file in zip(("target", "draft"), files, strict=False):
-        lines += _wrapped(f"  {role}", _file_line(file))
+        lines += _labelled(f"  {role}", _file_line(file))
     if verdict.findings:
         lines.append("")
     for finding in verdict.findings:
-        lines += _wrapped(f"{MARKS[finding.level]} {finding.topic}", finding.sentence)
+        lines += _labelled(f"{MARKS[finding.level]} {finding.topic}", finding.sentence)
     return lines
 
 
@@ -115,9 +114,7 @@ def size_text(n_bytes: int) -> str:
     return f"{n_bytes} bytes"
 
 
-def _wrapped(label: str, text: str) -> list[str]:
-    indent = " " * LABEL_WIDTH if label else ""
-    first = f"{label:<{LABEL_WIDTH}}" if label else ""
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
-    )
+def _labelled(label: str, text: str) -> list[str]:
+    if not label:
+        return wrapped(text)
+    return wrapped(text, f"{label:<{LABEL_WIDTH}}", " " * LABEL_WIDTH)

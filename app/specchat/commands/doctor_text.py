@@ -1,14 +1,13 @@
 """The report of `specchat doctor` for reading and pasting, in 80 columns."""
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from specchat.commands.doctor_alarms import size
 from specchat.commands.doctor_report import DoctorReport, Measurement, ModelHere
+from specchat.commands.lines import wrapped
 from specchat.pairing.graphics import Graphics
 from specchat.pairing.machine import Device
 
-WIDTH = 80
 LABEL = 12
 MODELS_SHOWN = 8
 
@@ -18,14 +17,14 @@ def as_text(report: DoctorReport) -> str:
     headline = "specchat can chat here." if report.can_chat else "specchat cannot chat here."
     lines = [headline]
     if report.problem:
-        lines += [*_wrapped(report.problem, "  "), *_wrapped(report.help or "", "  ")]
+        lines += [*wrapped(report.problem, "  "), *wrapped(report.help or "", "  ")]
     lines.append("")
     for label, facts in _sections(report):
         lines += _labelled(label, facts)
     if report.alarms:
         lines.append("")
     for alarm in report.alarms:
-        lines += [*_wrapped(alarm.message, "! ", "  "), *_wrapped(alarm.help, "  ")]
+        lines += [*wrapped(alarm.message, "! ", "  "), *wrapped(alarm.help, "  ")]
     if report.advice is not None and report.advice.command:
         lines += ["", f"To use {report.advice.graphics.name}:", f"  {report.advice.command}"]
     return "\n".join(lines)
@@ -109,15 +108,4 @@ def _labelled(label: str, facts: list[str]) -> Iterable[str]:
     """Facts beside their label, each on lines of its own."""
     for number, fact in enumerate(facts):
         first = label if number == 0 else ""
-        yield from _wrapped(fact, f"{first:<{LABEL}}", " " * (LABEL + 2))
-
-
-def _wrapped(text: str, first: str, later: str | None = None) -> list[str]:
-    """Lines that fit; long words such as paths are cut rather than let out."""
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=first if later is None else later,
-        break_on_hyphens=False,
-    )
+        yield from wrapped(fact, f"{first:<{LABEL}}", " " * (LABEL + 2))

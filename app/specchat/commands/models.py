@@ -2,7 +2,6 @@
 
 import os
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import click
 import msgspec
 
 from specchat.commands.download_line import DownloadLine
+from specchat.commands.lines import wrapped
 from specchat.errors import InvalidSetting
 from specchat.hub.inventory import FoundModel, Inventory, take_inventory
 from specchat.hub.library import cache_folder
@@ -20,7 +20,6 @@ from specchat.hub.shelves import OWN_FOLDERS, OWNER_TITLES, Owner, Shelf, shelve
 from specchat.hub.verify import verify_models
 from specchat.hub.wording import size_text
 
-WIDTH = 80
 SHOWN_PAIRS = 3
 """For each target; --json has all."""
 
@@ -100,16 +99,16 @@ def report_lines(report: ModelsReport) -> list[str]:
             lines += [title, *(line for model in there for line in _model_lines(model)), ""]
     for each in report.interrupted:
         kept = f"{size_text(each.kept_bytes)} of {size_text(each.size_bytes)}"
-        lines += _wrapped(
+        lines += _lines(
             f"{each.file} is half here ({kept}); go on with: specchat pull {each.wanted}"
         )
     lines += [
         *_pair_lines(report.pairs),
-        *(line for note in report.notes for line in _wrapped(note)),
+        *(line for note in report.notes for line in _lines(note)),
     ]
     places = ", ".join(dict.fromkeys(OWNER_TITLES[folder.owner] for folder in report.folders))
     looked = f"Looked at: {places}." if places else "No other program keeps models here."
-    return [*lines, *_wrapped(f"{looked} To add folders, set {OWN_FOLDERS}, written as PATH is.")]
+    return [*lines, *_lines(f"{looked} To add folders, set {OWN_FOLDERS}, written as PATH is.")]
 
 
 def _model_lines(model: FoundModel) -> list[str]:
@@ -125,7 +124,7 @@ def _model_lines(model: FoundModel) -> list[str]:
     facts += [f"also in {each.replace('_', ' ', 1)}" for each in model.also]
     path = model.path.replace(str(Path.home()), "~", 1)
     return [
-        *_wrapped(f"{model.name}  {', '.join(facts)}", "  ", "      "),
+        *_lines(f"{model.name}  {', '.join(facts)}", "  ", "      "),
         f"      {path}",
     ]
 
@@ -141,9 +140,9 @@ def _pair_lines(pairs: Sequence[MadePair]) -> list[str]:
         lines.append(f"  {of_target[0].target}")
         for pair in usable[:SHOWN_PAIRS]:
             share = f"{pair.draft_share:.0%} of its size"
-            lines += _wrapped(f"<- {pair.draft}, {share}", "    ", "       ")
+            lines += _lines(f"<- {pair.draft}, {share}", "    ", "       ")
         if not usable:
-            lines += _wrapped(f"no draft: {_reason(of_target[0])}", "    ", "       ")
+            lines += _lines(f"no draft: {_reason(of_target[0])}", "    ", "       ")
         hidden = len(of_target) - len(usable[:SHOWN_PAIRS]) - (0 if usable else 1)
         if hidden:
             lines.append(f"    {hidden} more in --json, with reasons")
@@ -177,7 +176,7 @@ def verify(name: str | None) -> int:
             if result.outcome == "damaged":
                 damaged = True
                 advice = _repair(result.model)
-                print(*_wrapped(f"{result.sentence} {advice}", " " * 10, " " * 10), sep="\n")
+                print(*_lines(f"{result.sentence} {advice}", " " * 10, " " * 10), sep="\n")
     except KeyboardInterrupt:
         line.close()
         return 130
@@ -236,12 +235,6 @@ def _shelves() -> list[Shelf]:
     return shelves(cache_folder(), os.environ, Path.home(), sys.platform)
 
 
-def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+def _lines(text: str, first: str = "", later: str = "") -> list[str]:
+    """Names and commands stay whole, to be copied."""
+    return wrapped(text, first, later, cut_long_words=False)

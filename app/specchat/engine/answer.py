@@ -24,7 +24,7 @@ from specchat.speculation import decoder as speculation
 from specchat.speculation.controller import LengthController, Reason
 from specchat.speculation.decoder import Decoder
 from specchat.speculation.drafters.base import Drafter
-from specchat.speculation.metrics import Meter
+from specchat.speculation.metrics import Figures, Meter
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.text import TextStream
 
@@ -153,6 +153,7 @@ class Answer:
         logs = tuple(self._log_probabilities[: len(tokens)])
         length = self._request.speculation.draft_length
         tail = self._text.finish()
+        figures = self._meter.figures()
         return Finished(
             id=self._request.id,
             finish_reason=reason,
@@ -165,15 +166,15 @@ class Answer:
             drafter=self._drafter_name,
             draft_length=0 if self._drafter_name == "none" else length,
             log_probabilities=logs if self._request.log_probabilities else None,
-            figures=self._meter.figures(),
-            alarms=self._alarms(),
+            figures=figures,
+            alarms=self._alarms(figures),
         )
 
-    def _alarms(self) -> tuple[Notice, ...]:
+    def _alarms(self, figures: Figures) -> tuple[Notice, ...]:
         length = self._request.speculation.draft_length
         return alarms(
             AnswerFacts(
-                figures=self._meter.figures(),
+                figures=figures,
                 temperature=self._request.sampling.temperature,
                 fixed_length=None if length == "auto" else length,
                 model_tested=self._model_tested,

@@ -212,6 +212,16 @@ class Notice(msgspec.Struct, frozen=True):
     message: str
     help: str
 
+    @classmethod
+    def without_draft(cls, error: SpecchatError, what: str = "draft model") -> "Notice":
+        """The chat goes on without what this error is about."""
+        return cls(
+            kind=error.kind,
+            title=f"Going on without the {what}",
+            message=f"{error.message} Guesses come from the conversation itself (n-gram).",
+            help=error.next_step,
+        )
+
 
 class DevicesFound(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """What this machine can compute on, and with what."""

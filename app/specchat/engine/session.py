@@ -249,7 +249,7 @@ class Session:
                 model.close()
             if self._plan.draft_required:
                 raise
-            self._notices.append(_without_draft(error))
+            self._notices.append(Notice.without_draft(error, "draft"))
             return None
         _warm_up(draft.context)
         return draft
@@ -260,7 +260,7 @@ class Session:
         try:
             draft = mtp_heads(self._target, self._context, self._abort)
         except SpecchatError as error:
-            self._notices.append(_without_draft(error))
+            self._notices.append(Notice.without_draft(error, "draft"))
             return None
         _warm_up(draft.context)
         return draft
@@ -350,15 +350,6 @@ def _model_facts(model: Model) -> ModelFacts:
         size_bytes=model.size_bytes,
         n_parameters=model.n_parameters,
         n_ctx_train=model.n_ctx_train,
-    )
-
-
-def _without_draft(error: SpecchatError) -> Notice:
-    return Notice(
-        kind=error.kind,
-        title="Going on without the draft",
-        message=f"{error.message} Guesses come from the conversation itself (n-gram).",
-        help=error.next_step,
     )
 
 
