@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from specchat.engine.protocol import (
     Command,
     EngineFacts,
@@ -169,6 +171,9 @@ class Script:
             case "recall":
                 turns = [[m.role, m.content] for m in command.conversation]
                 self.answer(command, "`" + json.dumps(turns) + "`")
+            case "asked":
+                asked = (command.sampling, command.speculation, command.max_tokens)
+                self.answer(command, f"`{json.dumps(msgspec.to_builtins(asked))}`")
             case "plain":
                 self.answer(command, ANSWER, drafted=0)
             case "crash":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 from textual import events, on
@@ -26,15 +26,20 @@ from specchat.engine.protocol import (
     Stop,
 )
 from specchat.errors import EngineCrashed
+from specchat.settings import Choices, Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from specchat.tui.actions import require_known_names
+from specchat.tui.answer_settings import AnswerSettings, given_in_full
 from specchat.tui.conversation import Conversation
 from specchat.tui.downloads import Downloaded, Downloading
 from specchat.tui.exchange import Exchange
 from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
+from specchat.tui.preferences import Preferences
 from specchat.tui.screens.help import HelpScreen, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
+from specchat.tui.screens.press_key import PressKeyScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.loading_bar import LoadingBar
@@ -53,6 +58,8 @@ from specchat.tui.world import World
 
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
+
+DEFAULTS = Settings()
 
 State = Literal["loading", "ready", "answering", "broken"]
 
@@ -79,6 +86,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         speculation: how guesses are made, for every answer.
         system: instructions before the conversation.
         max_tokens: the longest answer.
+        settings: of the file.
+        given: options of the command line, by their names; None: all of the above were given.
         world: the engine and the machine.
     """
 
@@ -95,15 +104,18 @@ class SpecchatApp(App[None], inherit_bindings=False):
         *,
         system: str | None = None,
         max_tokens: int | None = None,
+        settings: Settings = DEFAULTS,
+        given: Mapping[str, Any] | None = None,
         world: World | None = None,
     ) -> None:
         super().__init__()
-        self._sampling = sampling
-        self._speculation = speculation
-        self._max_tokens = max_tokens
+        if given is None:
+            given = given_in_full(sampling, speculation, system, max_tokens)
+        self.answers = AnswerSettings(settings, given)
+        self._preferences = Preferences(self, settings, self._settings_changed)
         world = world or World()
         self.state: State = "loading"
-        self.conversation = Conversation(system)
+        self.conversation = Conversation(self.answers.system)
         self._live = LiveFigures()
         self._context_used = 0
         self._alarms: tuple[Notice, ...] = ()
@@ -136,6 +148,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Load, or ask what to load; the person can write meanwhile."""
+        self._preferences.begin(self._prompt)
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._show_figures, pause=True)
         self._prompt.focus()
         self._show_figures()
@@ -209,6 +222,13 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Load a pair that has been downloaded."""
         await self._pairs.use(Pick(pair=name), self._loader.choice)
 
+    def action_settings(self) -> None:
+        """Set everything that can be set."""
+        from specchat.tui.screens.settings import SettingsScreen
+
+        if not isinstance(self.screen, SettingsScreen):
+            self.push_screen(SettingsScreen(self._preferences, lambda: self.answers))
+
     def action_help(self) -> None:
         """Tell about the place where the person is."""
         screen = self.screen
@@ -234,6 +254,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey out what would do nothing now; starting again shows only when it can be done."""
+        if isinstance(self.screen, PressKeyScreen):
+            return False
         if action == "stop":
             return True if self.state == "answering" else None
         if action == "restart":
@@ -312,11 +334,12 @@ class SpecchatApp(App[None], inherit_bindings=False):
     def _on_loaded(self, event: Loaded) -> None:
         self._top_line.show_loaded(event, self._loader.plan, self._loader.machine)
         self._memory.show(self._loader.plan, self._loader.machine)
-        choice = self._speculation.drafter
+        speculation = self.answers.speculation
+        choice = speculation.drafter
         drafter: DrafterName = event.drafter if choice == "auto" else choice
         if choice == "model" and event.drafter == "ngram+mtp":
             drafter = "mtp"
-        self._live.drafter = drafter if self._speculation.draft_length else "none"
+        self._live.drafter = drafter if speculation.draft_length else "none"
         self._loading_bar.display = False
         self._chat.settle_cards()
         self._chat.add(*Card.of_notices(self._loader.loaded(event.notices)))
@@ -362,6 +385,15 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     # Helpers
 
+    def _settings_changed(self, settings: Settings) -> None:
+        """What holds for answers and for the next load follows the file."""
+        from specchat.choosing.choice import asked_anew
+
+        self.answers = self.answers.with_settings(settings)
+        choice = self._loader.choice
+        self._loader.choice = asked_anew(choice, self.answers.asked(choice.asked))
+        self.call_after_refresh(self._show_figures)
+
     def _begin(self, choice: Choice) -> None:
         """Load this pair in place of the present one; the conversation stays."""
         self._end_early("stopped")
@@ -378,6 +410,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._prompt.focus()
 
     async def _ask(self, text: str) -> None:
+        self.conversation.instruct(self.answers.system)
         answer = self._exchange.begin(text)
         self._live.begin_answer()
         self._set_state("answering")
@@ -385,9 +418,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
             Generate(
                 id=answer.id,
                 conversation=self.conversation.messages,
-                sampling=self._sampling,
-                speculation=self._speculation,
-                max_tokens=self._max_tokens,
+                sampling=self.answers.sampling,
+                speculation=self.answers.speculation,
+                max_tokens=self.answers.max_tokens,
             )
         )
 
@@ -418,15 +451,21 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._line.show(self._live)
 
 
-def run(
-    choice: Choice,
-    sampling: SamplingSettings,
-    speculation: SpeculationSettings,
-    *,
-    system: str | None = None,
-    max_tokens: int | None = None,
-) -> int:
-    """Show the chat until the person quits; the exit code of the process."""
-    app = SpecchatApp(choice, sampling, speculation, system=system, max_tokens=max_tokens)
+def run(choice: Choice, settings: Settings, choices: Choices, given: Mapping[str, Any]) -> int:
+    """Show the chat until the person quits; the exit code of the process.
+
+    Raises:
+        SettingsProblem: the settings name a theme or an action that does not exist.
+    """
+    require_known_names(settings)
+    app = SpecchatApp(
+        choice,
+        choices.sampling,
+        choices.speculation,
+        system=choices.system,
+        max_tokens=choices.max_tokens,
+        settings=settings,
+        given=given,
+    )
     app.run()
     return app.return_code or 0

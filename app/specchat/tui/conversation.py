@@ -34,6 +34,10 @@ class Conversation:
         self._ids = itertools.count(1)
         self.open: OpenAnswer | None = None
 
+    def instruct(self, system: str | None) -> None:
+        """From the next question on, these instructions come before everything else."""
+        self._system = (Message("system", system),) if system else ()
+
     @property
     def messages(self) -> tuple[Message, ...]:
         """Everything said, the open question included."""

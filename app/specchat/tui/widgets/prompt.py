@@ -1,5 +1,6 @@
 """The place to write."""
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from textual import events
@@ -8,6 +9,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
 
+SEND_KEYS = ("enter",)
 LINE_KEYS = ("ctrl+j", "shift+enter", "alt+enter")
 PAGE_KEYS = ("pageup", "pagedown")
 
@@ -16,7 +18,7 @@ class Prompt(TextArea, inherit_bindings=False):
     """Grows with the text up to six lines; Enter sends, Ctrl+J starts a new line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Send", id="prompt.send", show=False),
+        Binding(",".join(SEND_KEYS), "submit", "Send", id="prompt.send", show=False),
         Binding(",".join(LINE_KEYS), "new_line", "New line", id="prompt.new_line"),
         # The page keys scroll the chat: the prompt is never longer than a page.
         *(b for b in TextArea.BINDINGS if isinstance(b, Binding) and b.key not in PAGE_KEYS),
@@ -39,6 +41,12 @@ class Prompt(TextArea, inherit_bindings=False):
 
         self.refusal = ""
         """Why nothing can be sent now; empty when it can. The application lifts it."""
+        self.use_keys((), ())
+
+    def use_keys(self, send: Collection[str], new_line: Collection[str]) -> None:
+        """Send and break lines by these keys; without any, by those of the bindings."""
+        self._send_keys = frozenset(send or SEND_KEYS)
+        self._line_keys = frozenset(new_line or LINE_KEYS)
 
     def on_key(self, event: events.Key) -> None:
         """Obey the keys that send and break lines.
@@ -46,9 +54,9 @@ class Prompt(TextArea, inherit_bindings=False):
         They are handled here, in turn with the letters: a binding runs when the application gets
         to it, which may be before or after the letters around it.
         """
-        if event.key == "enter":
+        if event.key in self._send_keys:
             self.action_submit()
-        elif event.key in LINE_KEYS:
+        elif event.key in self._line_keys:
             self.action_new_line()
         else:
             return
