@@ -40,7 +40,7 @@ class Preferences:
         self._first_animations = app.animation_level
         self._theme = settings.screen.theme or self._first_theme
         # Before the screen is drawn for the first time.
-        app.set_reactive(App.theme, self._theme)
+        app.theme = self._theme
 
     def begin(self, prompt: Prompt) -> None:
         """The screen is there: let it look and behave as is set."""

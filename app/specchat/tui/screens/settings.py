@@ -74,14 +74,20 @@ class SettingsScreen(ModalScreen[None]):
     async def show_group(self, event: Tabs.TabActivated) -> None:
         """Show what is in it."""
         name = event.tab.id or ""
+        self._commit()
         await self._group.remove_children()
         await self._group.mount(self._made(name))
         self.shown = name
 
+    def on_screen_suspend(self) -> None:
+        """Help or the list of commands comes in front."""
+        self._commit()
+
     def on_screen_resume(self) -> None:
         """A command may have changed something meanwhile."""
         for row in self.query(SettingRow):
-            row.show()
+            if not row.problem:
+                row.show()
 
     def action_group(self, step: int) -> None:
         """Go to the next group, or to the one before."""
@@ -93,9 +99,13 @@ class SettingsScreen(ModalScreen[None]):
 
     def action_close(self) -> None:
         """Keep what was typed last, if it can be, and leave."""
+        self._commit()
+        self.dismiss(None)
+
+    def _commit(self) -> None:
+        """Keep what was typed last, if it can be."""
         for row in self.query(SettingRow):
             row.commit()
-        self.dismiss(None)
 
     def _made(self, name: str) -> Widget:
         if name == KEYS:

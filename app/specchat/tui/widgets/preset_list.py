@@ -66,7 +66,7 @@ class PresetList(VerticalScroll, can_focus=False):
         self._answers = answers
         active = replace(active, kind="choice", choices=self._names)
         self._active = SettingRow(active, preferences, lambda *_: None)
-        self._name = Input(placeholder="a name", compact=True)
+        self._new_name = Input(placeholder="a name", compact=True)
         self._said = Static("", markup=False, classes="problem")
         self._rows = Vertical(id="presets")
 
@@ -74,7 +74,7 @@ class PresetList(VerticalScroll, can_focus=False):
         yield self._active
         with Horizontal(classes="head"):
             yield Static("save as", classes="name")
-            yield self._name
+            yield self._new_name
             yield Button("Save", compact=True, id="save")
         about = "The system prompt, sampling and speculation of the present chat, under this name."
         yield Static(about, markup=False, classes="about")
@@ -91,7 +91,7 @@ class PresetList(VerticalScroll, can_focus=False):
     async def save(self, event: Input.Submitted | Button.Pressed) -> None:
         """Keep what holds for the next answer."""
         event.stop()
-        name = self._name.value.strip()
+        name = self._new_name.value.strip()
         if not name:
             self._say("✗ It needs a name.")
             return
@@ -100,8 +100,9 @@ class PresetList(VerticalScroll, can_focus=False):
             return
         problem = self._preferences.save(("presets", name), as_preset(self._answers()))
         if not problem:
-            self._name.clear()
+            self._new_name.clear()
             await self._fill()
+            self._active.offer(self._names)
         self._say(f"✗ {visible(problem)}" if problem else f"✓ {visible(name)} is kept.")
 
     @on(Button.Pressed, ".delete")
@@ -118,18 +119,14 @@ class PresetList(VerticalScroll, can_focus=False):
         problem = problem or self._preferences.save(("presets", row.preset), None)
         if not problem:
             await self._fill()
+            self._active.offer(self._names)
         self._say(f"✗ {visible(problem)}" if problem else f"✓ {visible(row.preset)} is gone.")
-
-    def show(self) -> None:
-        """The one in use as it is now."""
-        self._active.show()
 
     @property
     def _names(self) -> tuple[str, ...]:
         return tuple(self._preferences.settings.presets)
 
     async def _fill(self) -> None:
-        self._active.offer(self._names)
         settings = self._preferences.settings
         await self._rows.remove_children()
         await self._rows.mount_all(

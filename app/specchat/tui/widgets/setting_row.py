@@ -47,6 +47,8 @@ class SettingRow(Vertical):
         self._control = self._make_control()
         self._other = Static("", markup=False, classes="other")
         self._problem = Static("", markup=False, classes="problem")
+        self.problem = ""
+        """What is wrong with what stands there."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="head"):
@@ -176,6 +178,7 @@ class SettingRow(Vertical):
         return self.field.place, self.field.read(typed) if isinstance(typed, str) else typed
 
     def _tell(self, problem: str) -> None:
+        self.problem = problem
         self._problem.display = bool(problem)
         self._problem.update(f"✗ {visible(problem)}")
 
