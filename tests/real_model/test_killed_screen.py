@@ -13,7 +13,8 @@ import pytest
 
 from specchat.chat.records import Message
 from specchat.chat.store import Store, default_path
-from support.command_line import terminal, wait_until
+from support.command_line import terminal
+from support.engine_process import wait_until
 
 pytestmark = pytest.mark.real_model
 

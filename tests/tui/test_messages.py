@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.widget import Widget
 
+from specchat.chat.database import StoreProblem
 from specchat.chat.records import Message
-from specchat.chat.store import Store, StoreProblem, default_path
+from specchat.chat.store import Store, default_path
 from specchat.tui.app import SpecchatApp
 from specchat.tui.conversation import Conversation
 from specchat.tui.transcript import MOST, PAGE
@@ -37,6 +39,11 @@ def said(pilot: Pilot[None]) -> list[Said]:
 def speakers(pilot: Pilot[None]) -> list[str]:
     """Who said them, and which try each is."""
     return [str(each.query_one(".speaker").render()) for each in said(pilot)]
+
+
+def focused(pilot: Pilot[None]) -> Widget | None:
+    """What the keys go to."""
+    return pilot.app.focused
 
 
 def kept() -> list[Message]:
@@ -237,11 +244,11 @@ async def test_the_arrows_walk_through_messages_and_back_to_the_prompt() -> None
         await ask_and_wait(pilot, "one")
         await ask_and_wait(pilot, "two")
         await pilot.press("ctrl+up")
-        assert pilot.app.focused is said(pilot)[3]
+        assert focused(pilot) is said(pilot)[3]
         await pilot.press("up", "up")
-        assert pilot.app.focused is said(pilot)[1]
+        assert focused(pilot) is said(pilot)[1]
         await pilot.press("down", "down", "down")
-        assert pilot.app.focused is prompt(pilot)
+        assert focused(pilot) is prompt(pilot)
 
 
 async def test_messages_wait_for_the_answer_that_is_written() -> None:
