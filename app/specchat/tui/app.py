@@ -213,7 +213,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Tell about the place where the person is."""
         screen = self.screen
         if not isinstance(screen, HelpScreen):
-            notices = () if isinstance(screen, PairsScreen) else self._alarms
+            notices = self._alarms if len(self.screen_stack) == 1 else ()
             self.push_screen(HelpScreen(notices, place_of(screen), tuple(keys_of(screen))))
 
     @on(AlarmLine.Opened)
