@@ -9,11 +9,26 @@ from textual.content import Content
 from specchat.chat.database import StoreProblem
 from specchat.chat.store import Store
 from specchat.tui.conversation_rows import FOUND, FoundMessage
-from specchat.tui.screens.conversations import NOTHING_ARCHIVED, NOTHING_FOUND, NOTHING_YET
+from specchat.tui.screens.conversations import (
+    NOTHING_ARCHIVED,
+    NOTHING_FOUND,
+    NOTHING_YET,
+    ConversationsScreen,
+)
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.widgets.conversation_list import Opened
+from specchat.tui.widgets.messages import Answer
 from tui.chats import DAY, NOW, Chats, Visit, listed, shown
-from tui.screen_driver import WIDE, wait_until
+from tui.screen_driver import (
+    WIDE,
+    ask_and_wait,
+    chat,
+    make_app,
+    questions,
+    screen,
+    until_ready,
+    wait_until,
+)
 from tui.test_help import open_help
 
 pytestmark = pytest.mark.usefixtures("utc")
@@ -374,3 +389,61 @@ async def test_of_a_long_list_only_what_is_in_view_is_drawn(
         await pilot.press(*["pagedown"] * 12)
         await wait_until(pilot, lambda: "Chat 0" in drawn)
         assert shown(entries.options[-1].prompt).split()[:2] == ["Chat", "0"]
+
+
+async def test_f3_opens_another_conversation_in_the_chat_and_goes_on_with_it(chats: Chats) -> None:
+    chats.add_a_few()
+    async with make_app("echo", store=lambda: chats.store).run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "First")
+        await pilot.press("f3")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, ConversationsScreen))
+        await pilot.press("down", "enter")
+        await wait_until(pilot, lambda: "A lens turns before a lamp." in chat(pilot))
+        assert "First" not in chat(pilot)
+        await ask_and_wait(pilot, "And the lamp?")
+        assert len(chats.store.conversations()) == 6
+        opened = chats.store.load(chats.store.last_used() or 0)
+        assert [each.text for each in opened.path][::2] == [
+            "How do lighthouses work?",
+            "And the lamp?",
+        ]
+
+
+async def test_a_message_that_was_found_is_gone_to(chats: Chats) -> None:
+    keys = chats.add_a_few()
+    async with make_app("echo", store=lambda: chats.store).run_test(size=WIDE) as pilot:
+        await until_ready(pilot)
+        await pilot.press("f3")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, ConversationsScreen))
+        await pilot.press(*"universe", "enter")
+        await wait_until(pilot, lambda: isinstance(pilot.app.focused, Answer))
+        assert "The universe has an age." in chat(pilot)
+        assert screen(pilot).conversation.key == keys[4]
+
+
+async def test_a_chat_that_was_deleted_makes_room_for_a_new_one(chats: Chats) -> None:
+    async with make_app("echo", store=lambda: chats.store).run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "First")
+        await pilot.press("f3")
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, ConversationsScreen))
+        await pilot.press("f8", "escape")
+        await wait_until(pilot, lambda: questions(pilot) == 0)
+        await ask_and_wait(pilot, "Second")
+        assert [each.title for each in chats.store.conversations()] == ["Second"]
+
+
+async def test_specchat_continues_with_the_conversation_that_was_used_last(chats: Chats) -> None:
+    keys = chats.add_a_few()
+    chats.store.pin(keys[3])
+    app = make_app("echo", store=lambda: chats.store, resume=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot)
+        assert app.conversation.key == keys[0]
+        assert "A lens turns before a lamp." in chat(pilot)
+
+
+async def test_with_nothing_to_continue_a_new_chat_begins(chats: Chats) -> None:
+    app = make_app("echo", store=lambda: chats.store, resume=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "First")
+        assert [each.title for each in chats.store.conversations()] == ["First"]

@@ -260,7 +260,10 @@ def test_the_conversation_that_was_deleted_last_is_the_first_to_come_back(
     store: Store, clock: Clock
 ) -> None:
     keys = [store.new(title=title) for title in ("first", "second", "third")]
-    for key in (keys[2], keys[0]):
+    for key in keys:
+        store.ask(key, "Is this worth keeping?", None)
+    never_used = store.new()
+    for key in (keys[2], keys[0], never_used):
         clock.now += 60
         store.delete(key)
     back = []

@@ -163,7 +163,7 @@ class Store:
         self._set(conversation, "deleted_at = ?", None)
 
     def last_deleted(self) -> Summary | None:
-        """What `undelete` would bring back first."""
+        """What `undelete` would bring back first; without messages there is nothing to it."""
         return next(map(rows.summary_of, self._database.read(rows.LAST_DELETED)), None)
 
     # Messages
@@ -375,7 +375,6 @@ class Store:
             self._writer = f"{os.getpid()} {psutil.Process().create_time():.2f}"
         return self._writer
 
-
 def default_path() -> Path:
     """Where the conversations are kept.
 
@@ -391,7 +390,6 @@ def default_path() -> Path:
             "Name another folder in the environment variable SPECCHAT_HOME.",
         ) from error
 
-
 def open_store(path: Path | None = None) -> Store:
     """The store in the file, or in memory where that cannot be; then it has `trouble`."""
     try:
@@ -399,7 +397,6 @@ def open_store(path: Path | None = None) -> Store:
         return Store.open(path)
     except StoreProblem as problem:
         return Store.in_memory(problem, path)
-
 
 def _is_running(writer: str) -> bool:
     """Whether the program that wrote this into its messages is alive; a number is used again."""

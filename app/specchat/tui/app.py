@@ -50,6 +50,7 @@ from specchat.tui.world import World
 
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
+    from specchat.tui.widgets.conversation_list import Opened
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the panel folds to a line."""
@@ -64,6 +65,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         speculation: how guesses are made, for every answer.
         system: instructions before the conversation.
         max_tokens: the longest answer.
+        resume: whether to go on with the conversation that was used last.
         world: the engine and the machine.
     """
 
@@ -80,10 +82,12 @@ class SpecchatApp(App[None], inherit_bindings=False):
         *,
         system: str | None = None,
         max_tokens: int | None = None,
+        resume: bool = False,
         world: World | None = None,
     ) -> None:
         super().__init__()
         world = world or World()
+        self._resumes = resume
         self._live = LiveFigures()
         self._top_line = TopLine()
         self._loading_bar = LoadingBar()
@@ -128,6 +132,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
         self._prompt.focus()
         self._show_figures()
+        if self._resumes:
+            self.call_after_refresh(self._resume)
         if self._loader.choice.first_run:
             self._pairs.open(self._loader.choice, first_run=True)
         else:
@@ -164,6 +170,13 @@ class SpecchatApp(App[None], inherit_bindings=False):
             await self._pane.open(key, message)
         except SpecchatError as error:
             self._pane.complain(error)
+
+    def action_conversations(self) -> None:
+        """Look for another conversation."""
+        from specchat.tui.screens.conversations import ConversationsScreen
+
+        screen = ConversationsScreen(self.conversation.store, self.conversation.key)
+        self.push_screen(screen, self._leave_conversations)
 
     def action_messages(self) -> None:
         """Go to the messages."""
@@ -315,6 +328,21 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     # Helpers
 
+    async def _leave_conversations(self, opened: Opened | None) -> None:
+        if opened is not None and opened.conversation is not None:
+            await self.open_conversation(opened.conversation, opened.message)
+        elif opened is not None:
+            await self.action_new_chat()
+
+    async def _resume(self) -> None:
+        try:
+            last = self.conversation.store.last_used()
+        except SpecchatError as error:
+            self._pane.complain(error)
+            return
+        if last is not None:
+            await self.open_conversation(last)
+
     def _begin(self, choice: Choice) -> None:
         """Load this pair in place of the present one; the conversation stays."""
         self._pane.end_early("stopped")
@@ -348,8 +376,11 @@ def run(
     *,
     system: str | None = None,
     max_tokens: int | None = None,
+    resume: bool = False,
 ) -> int:
     """Show the chat until the person quits; the exit code of the process."""
-    app = SpecchatApp(choice, sampling, speculation, system=system, max_tokens=max_tokens)
+    app = SpecchatApp(
+        choice, sampling, speculation, system=system, max_tokens=max_tokens, resume=resume
+    )
     app.run()
     return app.return_code or 0
