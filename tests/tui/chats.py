@@ -115,11 +115,7 @@ class Visit:
 
 def listed(options: OptionList, width: int = 60) -> list[str]:
     """Everything that the list says, a line each."""
-    return [
-        line
-        for option in options.options
-        for line in shown(option.prompt, width).splitlines()
-    ]
+    return [line for option in options.options for line in shown(option.prompt, width).splitlines()]
 
 
 def shown(prompt: object, width: int = 60) -> str:

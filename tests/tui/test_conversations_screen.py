@@ -246,7 +246,7 @@ async def test_what_was_deleted_comes_back(chats: Chats) -> None:
         before = listed(entries)
         await pilot.press("down", "f8")
         await wait_until(pilot, lambda: "Name a colour." not in str(listed(entries)))
-        assert visit.said == "deleted: Name a colour. Ctrl+Z brings it back"
+        assert visit.said == "deleted: Name a colour. (Ctrl+Z brings it back)"
         assert "灯台" in visit.at
         await pilot.press("ctrl+z")
         await wait_until(pilot, lambda: listed(entries) == before)
@@ -371,6 +371,7 @@ async def test_of_a_long_list_only_what_is_in_view_is_drawn(
     chats: Chats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(300):
+        chats.clock.now = NOW - 300 + number
         chats.store.new(title=f"Chat {number}")
     drawn: list[str] = []
     whole = Content.truncate
@@ -393,6 +394,7 @@ async def test_of_a_long_list_only_what_is_in_view_is_drawn(
 
 async def test_f3_opens_another_conversation_in_the_chat_and_goes_on_with_it(chats: Chats) -> None:
     chats.add_a_few()
+    chats.clock.now += 60
     async with make_app("echo", store=lambda: chats.store).run_test(size=WIDE) as pilot:
         await ask_and_wait(pilot, "First")
         await pilot.press("f3")

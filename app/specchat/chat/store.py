@@ -375,6 +375,7 @@ class Store:
             self._writer = f"{os.getpid()} {psutil.Process().create_time():.2f}"
         return self._writer
 
+
 def default_path() -> Path:
     """Where the conversations are kept.
 
@@ -390,6 +391,7 @@ def default_path() -> Path:
             "Name another folder in the environment variable SPECCHAT_HOME.",
         ) from error
 
+
 def open_store(path: Path | None = None) -> Store:
     """The store in the file, or in memory where that cannot be; then it has `trouble`."""
     try:
@@ -397,6 +399,7 @@ def open_store(path: Path | None = None) -> Store:
         return Store.open(path)
     except StoreProblem as problem:
         return Store.in_memory(problem, path)
+
 
 def _is_running(writer: str) -> bool:
     """Whether the program that wrote this into its messages is alive; a number is used again."""

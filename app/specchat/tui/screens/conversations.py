@@ -230,7 +230,9 @@ class ConversationsScreen(ModalScreen[Opened | None]):
         """Take it out of the list, or put it back."""
         if summary := self._chosen():
             self._store.archive(summary.id, not summary.archived)
-            self._say(f"{'back in the list' if summary.archived else 'archived'}: {_named(summary)}")
+            self._say(
+                f"{'back in the list' if summary.archived else 'archived'}: {_named(summary)}"
+            )
             self._refill()
 
     def action_delete(self) -> None:
@@ -238,7 +240,7 @@ class ConversationsScreen(ModalScreen[Opened | None]):
         if summary := self._chosen():
             self._store.delete(summary.id)
             self._current_deleted |= summary.id == self._current
-            self._say(f"deleted: {_named(summary)}. Ctrl+Z brings it back")
+            self._say(f"deleted: {_named(summary)} (Ctrl+Z brings it back)")
             self._refill()
 
     def action_undo(self) -> None:

@@ -46,20 +46,19 @@ class ConversationList(OptionList):
         option = self.highlighted_option
         return None if option is None else self._opened.get(option.id or "")
 
-    def show(
-        self, sections: Iterable[Section], empty: str, go_to: Opened | None = None
-    ) -> None:
+    def show(self, sections: Iterable[Section], empty: str, go_to: Opened | None = None) -> None:
         """Draw all entries.
 
         Args:
             empty: what to say when there are none.
             go_to: the entry to go to; None: where the person was, or the nearest one.
         """
-        before, at = list(self._opened), self.highlighted_option
+        before, option = list(self._opened), self.highlighted_option
+        at = None if option is None else option.id
         self._opened = {}
         options = list(self._options_of(sections))
         self.set_options(options or [Option(Content(empty), disabled=True)])
-        wanted = _id(go_to) if go_to is not None else _nearest(before, at and at.id, self._opened)
+        wanted = _id(go_to) if go_to is not None else _nearest(before, at, self._opened)
         if wanted in self._opened:
             self.highlighted = self.get_option_index(wanted)
         else:
