@@ -1,0 +1,32 @@
+"""What marks thinking, where it is made of control tokens: in the text and at a prompt's end."""
+
+from collections.abc import Iterator, Sequence
+
+from specchat.chat.reasoning import LONGEST_MARK, TAGS, Tags, tags_opened_by
+from specchat.llama.vocabulary import Vocabulary
+
+
+def show_marks(vocabulary: Vocabulary) -> None:
+    """Have the control tokens that mark thinking written out in answers.
+
+    Others stay hidden, and so do tokens that end an answer: `<|end|>` ends a thought of gpt-oss,
+    and an answer of Phi.
+    """
+    for tags in TAGS:
+        if any(_control_tokens(vocabulary, tags.open)):
+            for mark in (tags.open, tags.close, *tags.aside):
+                shown = _control_tokens(vocabulary, mark)
+                vocabulary.show(token for token in shown if token not in vocabulary.end_tokens)
+
+
+def opened_by(vocabulary: Vocabulary, prompt: Sequence[int]) -> Tags | None:
+    """The tags that a prompt leaves open; None for most models."""
+    # A token may be a single letter, or blanks after the mark.
+    return tags_opened_by(vocabulary.write(prompt[-2 * LONGEST_MARK :]))
+
+
+def _control_tokens(vocabulary: Vocabulary, mark: str) -> Iterator[int]:
+    """The control tokens that a mark is written with."""
+    for token in vocabulary.tokenize(mark, parse_special=True):
+        if vocabulary.is_control(token):
+            yield token
