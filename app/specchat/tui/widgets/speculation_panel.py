@@ -50,19 +50,31 @@ class LiveFigures:
     rates: RateHistory = field(default_factory=RateHistory)
     parts: Mapping[Kind, PartFigures] = field(default_factory=dict)
     """The same by kind of text."""
+    n_past: int = 0
+    """Tokens in the target's context."""
 
     def begin_answer(self) -> None:
         """A new answer starts; the last one's figures stay until its first round."""
         self.rates.begin_answer()
 
     def add(
-        self, figures: Figures, reason: str, parts: Mapping[Kind, PartFigures] | None = None
+        self,
+        figures: Figures,
+        reason: str,
+        n_past: int,
+        parts: Mapping[Kind, PartFigures] | None = None,
     ) -> None:
         """Take the totals after a round."""
         self.figures = figures
         self.reason = reason
+        self.n_past = n_past
         self.parts = parts or {}
         self.rates.add(figures)
+
+    def finish(self, figures: Figures, n_past: int) -> None:
+        """Take the last totals of an answer."""
+        self.figures = figures
+        self.n_past = n_past
 
     def clear(self) -> None:
         """Nothing was generated in this chat."""
@@ -70,6 +82,7 @@ class LiveFigures:
         self.reason = ""
         self.parts = {}
         self.rates = RateHistory()
+        self.n_past = 0
 
 
 class SpeculationPanel(Static):
