@@ -51,6 +51,10 @@ class AnswerLog:
                 self._length = len(event.text)
                 self.timeline.ended = True
 
+    def end(self) -> None:
+        """Nothing more comes."""
+        self.timeline.ended = True
+
     @property
     def tokens(self) -> Tokens:
         """Those that came, without what the answer began with."""

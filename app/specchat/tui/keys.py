@@ -11,6 +11,22 @@ BINDINGS: list[BindingType] = [
     Binding("escape", "stop", "Stop", id="chat.stop", tooltip="Stop the answer, keep what came"),
     Binding("f1", "help", "Help", id="app.help", tooltip="Keys, and what the figures mean"),
     Binding("f2", "pairs", "Pairs", id="app.pairs", tooltip="Choose another model and draft"),
+    Binding(
+        "f6",
+        "timeline",
+        "Timeline",
+        id="app.timeline",
+        show=False,
+        tooltip="The last answer round by round",
+    ),
+    Binding(
+        "f7",
+        "origins",
+        "Origins",
+        id="chat.origins",
+        show=False,
+        tooltip="Mark where each token of the last answer came from, or no longer",
+    ),
     Binding("ctrl+r", "restart", "Restart", id="engine.restart", tooltip="Start the engine again"),
     Binding(
         "ctrl+l",

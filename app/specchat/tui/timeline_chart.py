@@ -49,7 +49,7 @@ class Heights(NamedTuple):
 def heights(lines: int, most_drafted: int) -> Heights:
     """Divide the lines that are left beside the letters and the cursor."""
     rest = max(2, lines - 2)
-    guesses = max(1, min(most_drafted, math.ceil(rest * 0.6)))
+    guesses = max(1, min(most_drafted, math.ceil(rest * 0.6), rest - 1))
     return Heights(guesses, max(1, min(8, rest - guesses)))
 
 
@@ -97,12 +97,15 @@ def shares(timeline: Timeline) -> dict[Share, float]:
 
 def share_bar(parts: dict[Share, float], width: int) -> Content:
     """One bar of all the time. A part that took any has a cell at least, where there is room."""
-    total = sum(parts.values())
-    if total <= 0 or width < len(parts):
+    took = {name: part for name, part in parts.items() if part > 0}
+    if not took or width < len(took):
         return Content("")
-    cells = {name: max(1, round(took / total * width)) for name, took in parts.items() if took > 0}
-    largest = max(cells, key=lambda name: cells[name])
-    cells[largest] += width - sum(cells.values())
+    spare = (width - len(took)) / sum(took.values())
+    exact = {name: 1 + each * spare for name, each in took.items()}
+    cells = {name: int(each) for name, each in exact.items()}
+    for name in sorted(exact, key=lambda name: cells[name] - exact[name]):
+        if sum(cells.values()) < width:
+            cells[name] += 1
     return Content.assemble(
         *((SHARES[name][0] * count, SHARES[name][2]) for name, count in cells.items())
     )

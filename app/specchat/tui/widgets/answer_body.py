@@ -35,7 +35,8 @@ class AnswerBody(Vertical):
         """All of it, as the model wrote it."""
         self.has_ended = False
         self._splitter = Splitter(tags_named(opened))
-        self._tokens = tokens
+        self.tokens = tokens
+        """Gives the tokens of the text so far."""
         self._sections: list[Thought | StreamingMarkdown] = []
         self._spans = 0
         """How many spans the sections have; the last of them up to `_end`."""
@@ -52,9 +53,8 @@ class AnswerBody(Vertical):
             yield self._origins
         self._composed = True
 
-    def begin(self, opened: str | None, tokens: GetTokens) -> None:
-        """What the constructor takes, for an answer that is about to come in."""
-        self._tokens = tokens
+    def open_with(self, opened: str | None) -> None:
+        """The answer is about to come in, and the prompt left these tags open."""
         if not self.text:
             self._splitter = Splitter(tags_named(opened))
 
@@ -150,7 +150,7 @@ class AnswerBody(Vertical):
 
     def by_origin(self) -> Content:
         """What the marks mean, and the text so far with its tokens marked."""
-        tokens = self._tokens()
+        tokens = self.tokens()
         if tokens is None or not tokens.sizes:
             muted = Content.styled(NOT_KEPT, "$foreground-muted")
             return Content.assemble(muted, "\n\n", visible(self.text))

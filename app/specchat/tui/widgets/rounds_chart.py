@@ -35,7 +35,7 @@ class RoundsChart(Widget, can_focus=True):
 
     def __init__(self, timeline: Timeline) -> None:
         super().__init__()
-        self._timeline = timeline
+        self.timeline = timeline
         self.cursor = 0
         self._first = 0
         """The first round in view."""
@@ -43,12 +43,12 @@ class RoundsChart(Widget, can_focus=True):
     @property
     def step(self) -> int:
         """Cells a round: with room to spare, one of them is a gap."""
-        return 2 if 2 * len(self._timeline.rounds) <= self.size.width else 1
+        return 2 if 2 * len(self.timeline.rounds) <= self.size.width else 1
 
     def render(self) -> Content:
         """The rounds in view."""
         width, height = self.size
-        rounds = self._timeline.rounds
+        rounds = self.timeline.rounds
         step = self.step
         count = max(1, width // step)
         first = self._scrolled(count)
@@ -58,7 +58,7 @@ class RoundsChart(Widget, can_focus=True):
 
     def _scrolled(self, count: int) -> int:
         """The first of so many rounds in view: as before, moved as far as the cursor asks for."""
-        first = min(self._first, max(0, len(self._timeline.rounds) - count))
+        first = min(self._first, max(0, len(self.timeline.rounds) - count))
         self._first = max(min(first, self.cursor), self.cursor - count + 1, 0)
         return self._first
 
@@ -72,11 +72,11 @@ class RoundsChart(Widget, can_focus=True):
 
     def action_to_last(self) -> None:
         """Go to the last round."""
-        self.go_to(len(self._timeline.rounds) - 1)
+        self.go_to(len(self.timeline.rounds) - 1)
 
     def go_to(self, index: int) -> None:
         """Put the cursor on this round, or on the nearest there is."""
-        self.cursor = max(0, min(index, len(self._timeline.rounds) - 1))
+        self.cursor = max(0, min(index, len(self.timeline.rounds) - 1))
         self.refresh()
         self.post_message(self.Moved())
 
