@@ -1,5 +1,6 @@
 """What a round tells: who guessed, the text of each token, the marks of thinking."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ def thinking_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = np.full((size, size), NEVER, np.float32)
     [first, second] = byte_ids("é")
     path = [byte_ids("d")[0], START, OPEN, first, second, CLOSE, byte_ids("c")[0], EOS]
-    for token, follower in zip(path, path[1:], strict=False):
+    for token, follower in pairwise(path):
         table[token, follower] = 5.0
     folder = tmp_path_factory.mktemp("thinking")
     return write_bigram(folder / "thinking.gguf", table, control=MARKS)
@@ -51,8 +52,8 @@ async def test_a_prompt_that_ends_within_thinking_is_told_before_the_answer(
     async with running_engine() as engine:
         await engine.send(load(thinking_path))
         await engine.first(Loaded)
-        for id, (text, opened) in enumerate((("a<think>\n", "think"), ("abcd", None))):
-            await engine.send(ask(id, text, max_tokens=2))
+        for number, (text, opened) in enumerate((("a<think>\n", "think"), ("abcd", None))):
+            await engine.send(ask(number, text, max_tokens=2))
             events = await engine.until(Finished)
             progress = [event for event in events if isinstance(event, PromptProgress)]
             assert progress

@@ -19,7 +19,21 @@ from specchat.tui.origins import (
     origin_spans,
 )
 
-PIECES = ["a", "b ", "\n", "é", "e\u0301", "語", "👍🏽", "👨\u200d👩\u200d👧", "🇨🇭", "각", "❤\ufe0f", "\r\n", "\u200d"]
+PIECES = [
+    "a",
+    "b ",
+    "\n",
+    "é",
+    "e\u0301",
+    "語",
+    "👍🏽",
+    "👨\u200d👩\u200d👧",
+    "🇨🇭",
+    "\u1100\u1161\u11a8",
+    "❤\ufe0f",
+    "\r\n",
+    "\u200d",
+]
 
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 
@@ -72,7 +86,9 @@ def test_a_part_ends_at_most_one_visible_character_before_its_last_token(
         owners += [ORIGINS[origin]] * size
     found = origin_spans(text, made)
 
-    assert [origin for start, end, origin in found for _ in range(start, end)] == owners[: len(text)]
+    assert [origin for start, end, origin in found for _ in range(start, end)] == owners[
+        : len(text)
+    ]
 
 
 @given(answers())
@@ -87,7 +103,7 @@ def test_what_the_terminal_draws_as_one_is_never_divided(answer: tuple[str, Toke
     assert {start for start, _, _ in found} <= {0, *lines}
 
 
-@pytest.mark.parametrize("whole", ["e\u0301", "👍🏽", "👨\u200d👩\u200d👧", "🇨🇭", "❤\ufe0f", "각"])
+@pytest.mark.parametrize("whole", ["e\u0301", "👍🏽", "👨\u200d👩\u200d👧", "🇨🇭", "❤\ufe0f", "\u1100\u1161\u11a8"])
 def test_a_character_of_several_tokens_has_the_origin_of_the_last(whole: str) -> None:
     text, made = tokens(
         ("a", "plain"), (whole[0], "draft"), (whole[1:], "corrected"), ("z", "plain")

@@ -107,7 +107,7 @@ async def marked(pilot: Pilot[None]) -> None:
 async def unfolded(pilot: Pilot[None]) -> None:
     """The thinking of an answer is shown."""
     await answered(pilot)
-    pilot.app.query_one(ThoughtLine).action_toggle()
+    pilot.app.query_one(ThoughtLine).action_fold()
     await wait_until(pilot, lambda: len(pilot.app.query("Thought Markdown")) == 2)
 
 
@@ -221,9 +221,7 @@ def test_origins(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert looks_the_same(snap_compare, "happy", marked, size)
 
 
-def test_origins_without_colours(
-    snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_origins_without_colours(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert looks_the_same(snap_compare, "happy", marked, SMALL)
 

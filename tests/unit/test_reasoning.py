@@ -10,6 +10,7 @@ from specchat.chat.parts import PartFigures, PartMeter
 from specchat.chat.reasoning import (
     ALL_MARKS,
     TAGS,
+    Kind,
     Splitter,
     Tags,
     split,
@@ -252,7 +253,9 @@ def test_a_first_round_of_words_and_code_counts_for_the_words() -> None:
 
 
 def test_an_answer_that_goes_on_keeps_the_figures_of_its_beginning() -> None:
-    earlier = {"thinking": PartFigures(rounds=4, emitted=9, tested=8, accepted=5)}
+    earlier: dict[Kind, PartFigures] = {
+        "thinking": PartFigures(rounds=4, emitted=9, tested=8, accepted=5)
+    }
     meter = PartMeter(THINK, "Hm", earlier)
     meter.add(", yes.</think>Well", Figures(rounds=1, emitted=4, tested=3, accepted=3))
     meter.add(", so.", Figures(rounds=2, emitted=6, tested=4, accepted=3))

@@ -37,6 +37,9 @@ class ControlTokens:
     def show(self, tokens: Iterable[int]) -> None:
         self.shown.update(self.control[token] for token in tokens)
 
+    def written(self, token: int) -> str:
+        return self.write([token])
+
     def write(self, tokens: Iterable[int]) -> str:
         return "".join(
             chr(token - FAR) if token >= FAR else self.control[token] for token in tokens

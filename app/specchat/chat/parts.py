@@ -28,7 +28,9 @@ class PartFigures(msgspec.Struct, frozen=True, kw_only=True):
         """emitted / decode seconds; None before the first round."""
         return self.emitted / self.decode_s if self.decode_s > 0 else None
 
-    def changed(self, now: "PartFigures | Figures", before: "PartFigures | Figures") -> "PartFigures":
+    def changed(
+        self, now: "PartFigures | Figures", before: "PartFigures | Figures"
+    ) -> "PartFigures":
         """These and what came between two states of other totals."""
         return PartFigures(
             rounds=self.rounds + now.rounds - before.rounds,
@@ -61,7 +63,7 @@ class PartMeter:
     ) -> None:
         self.splitter = Splitter(opened)
         self.splitter.add(begun)
-        self._parts = {kind: NOTHING for kind in KINDS} | dict(parts or {})
+        self._parts = dict.fromkeys(KINDS, NOTHING) | dict(parts or {})
         self._last = Figures()
 
     def add(self, text: str, figures: Figures) -> Kind:

@@ -79,9 +79,7 @@ class TokenLog:
     def tokens(self, count: int | None = None) -> Tokens:
         """All so far, or the first `count` of them: a stop string takes some back."""
         sizes = self._sizes if len(self._sizes) == len(self._ids) else ()
-        return Tokens(
-            tuple(self._ids[:count]), bytes(self._origins[:count]), tuple(sizes[:count])
-        )
+        return Tokens(tuple(self._ids[:count]), bytes(self._origins[:count]), tuple(sizes[:count]))
 
 
 _decoder = msgspec.msgpack.Decoder(Tokens)

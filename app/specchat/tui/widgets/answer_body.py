@@ -118,9 +118,9 @@ class AnswerBody(Vertical):
     def toggle_thoughts(self) -> None:
         """Show all thinking, or hide it where some is shown."""
         thoughts = self.thoughts
-        open = not any(thought.is_open for thought in thoughts)
+        unfold = not any(thought.is_open for thought in thoughts)
         for thought in thoughts:
-            thought.toggle(open)
+            thought.toggle(unfold)
 
     def _tell_thought(self) -> None:
         last = self._sections[-1] if self._sections else None

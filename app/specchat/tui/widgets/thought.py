@@ -22,7 +22,7 @@ class ThoughtLine(Static, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "enter", "toggle", "Unfold", id="thought.toggle", tooltip="Show or hide the thinking"
+            "enter", "fold", "Unfold", id="thought.toggle", tooltip="Show or hide the thinking"
         ),
     ]
 
@@ -32,14 +32,14 @@ class ThoughtLine(Static, can_focus=True):
     def __init__(self) -> None:
         super().__init__(markup=False)
 
-    def action_toggle(self) -> None:
+    def action_fold(self) -> None:
         """Show it or hide it."""
         self.post_message(self.Toggled())
 
     def on_click(self, event: events.Click) -> None:
         """The same by the mouse."""
         event.stop()
-        self.action_toggle()
+        self.action_fold()
 
 
 class Thought(Vertical):
