@@ -175,7 +175,7 @@ class ConversationPane(Vertical):
         """Show a conversation of the store.
 
         Args:
-            message: the line on screen goes through it, and it has the focus.
+            message: the line on screen goes through it, and it is in view.
 
         Raises:
             StoreProblem: it is not there.
@@ -248,6 +248,7 @@ class ConversationPane(Vertical):
         request = Generate(
             id=answer.id,
             conversation=self.conversation.messages,
+            begun=answer.begun.text if answer.begun else "",
             sampling=self._sampling,
             speculation=self.speculation,
             max_tokens=self._max_tokens,
