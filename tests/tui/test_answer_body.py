@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from textual.app import App, ComposeResult
-from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Markdown
 
@@ -55,11 +54,11 @@ def ended(text: str, opened: str | None = None, thinking: PartFigures | None = N
 def marked(body: AnswerBody) -> Sequence[tuple[str, str]]:
     """The marked pieces of the origin view, without the legend."""
     content = body.by_origin()
-    start = content.plain.index("\n\n") + 2
+    legend = content.plain.rindex("\n") + 1
     return [
         (content.plain[span.start : span.end], str(span.style))
         for span in content.spans
-        if span.start >= start
+        if span.start < legend
     ]
 
 
@@ -168,7 +167,7 @@ async def test_origins_are_shown_while_the_answer_comes_in() -> None:
 
         def shown() -> str:
             view = pilot.app.query_one(OriginView)
-            return str(view.content).rpartition("\n")[2]
+            return str(view.content).partition("\n")[0]
 
         body.show_origins(True)
         for text, origin in (("One ", "draft"), ("two", "plain")):
@@ -188,4 +187,4 @@ async def test_tokens_that_were_not_kept_are_told_of() -> None:
     async with Body(body).run_test() as pilot:
         body.show_origins(True)
         await until_markdown(pilot)
-        assert body.by_origin().plain == f"{NOT_KEPT}\n\n[b]Yes[/b]"
+        assert body.by_origin().plain == f"[b]Yes[/b]\n\n{NOT_KEPT}"

@@ -22,7 +22,7 @@ from tui.scripted_engine import ANSWER, THINKING, THOUGHT
 
 
 def marked(pilot: Pilot[None]) -> list[str]:
-    """The texts that are shown by origin, each with its legend above it."""
+    """The texts that are shown by origin, each with its legend below it."""
     views = pilot.app.query(OriginView)
     return [view.content.plain for view in views if isinstance(view.content, Content)]
 
@@ -47,9 +47,9 @@ async def test_a_key_marks_the_tokens_of_the_last_answer_and_unmarks_them() -> N
         assert marked(pilot) == []
         await pilot.press("f7")
         await wait_until(pilot, lambda: len(marked(pilot)) == 1)
-        legend, text = marked(pilot)[0].split("\n\n", 1)
+        text, _, legend = marked(pilot)[0].rpartition("\n\n")
         assert legend.startswith("n-gram ")
-        assert text == as_marked(ANSWER)
+        assert f"{text}\n" == as_marked(ANSWER)
         await pilot.press("f7")
         await wait_until(pilot, lambda: marked(pilot) == [])
 
@@ -61,7 +61,7 @@ async def test_a_letter_marks_the_answer_that_has_the_focus() -> None:
         pilot.app.query(Answer).first().focus()
         await pilot.press("o")
         await wait_until(pilot, lambda: len(marked(pilot)) == 1)
-        assert marked(pilot)[0].endswith("\n\nfirst words")
+        assert marked(pilot)[0].startswith("first words\n\n")
 
 
 async def test_origins_are_kept_with_the_answer() -> None:
@@ -87,11 +87,11 @@ async def test_origins_are_marked_while_an_answer_is_written() -> None:
         await wait_until(pilot, lambda: app.state == "answering")
         await pilot.press("f7")
         await wait_until(
-            pilot, lambda: [text[-15:] for text in marked(pilot)] == ["The second line"]
+            pilot, lambda: [each.split("\n")[-3] for each in marked(pilot)] == ["The second line"]
         )
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.state == "ready")
-        assert marked(pilot)[0].endswith(as_marked("The first line.\n\nThe second line"))
+        assert marked(pilot)[0].startswith(as_marked("The first line.\n\nThe second line"))
 
 
 async def test_thinking_is_folded_with_its_figures_and_kept_apart() -> None:

@@ -122,16 +122,19 @@ def test_the_bar_of_shares_is_full_and_leaves_out_no_part(times: list[float], wi
     assert len(set(bar)) == sum(took > 0 for took in parts.values())
 
 
-def test_the_legend_of_shares_has_seconds_and_percentages() -> None:
-    assert share_legend(shares(timeline(one_round()))).plain == (
+def test_the_legend_of_shares_has_percentages_and_seconds_where_there_is_room() -> None:
+    parts = shares(timeline(one_round()))
+
+    assert share_legend(parts, 100).plain == (
         "▚ prompt 0.50 s 50%  ▒ draft 0.10 s 10%  █ target 0.35 s 35%  ░ our own 0.05 s 5%"
+    )
+    assert share_legend(parts, 56).plain == (
+        "▚ prompt 50%  ▒ draft 10%  █ target 35%  ░ our own 5%"
     )
 
 
 def test_the_summary_has_the_answer_in_a_line() -> None:
-    assert summary(timeline(one_round())) == (
-        "9 tokens in 1 rounds · 4 of 8 guesses accepted · 1.0 s in all"
-    )
+    assert summary(timeline(one_round())) == "9 tokens, 1 round · 4 of 8 guesses kept · 1.0 s"
     assert summary(Timeline()).startswith("No rounds yet")
 
 
@@ -147,7 +150,7 @@ def test_the_summary_has_the_answer_in_a_line() -> None:
 def test_a_round_is_told_in_words(made: TimelineRound, outcome: str) -> None:
     first, reason, times, text = in_words(timeline(made), 0)
 
-    assert first == f"round 1 of 1: {outcome}"
+    assert first == outcome
     assert reason == "drafting 4, fixed"
     assert times == "40.0 ms: draft 10.0, target 30.0, our own 0.0"
     assert text == "words: so on"
@@ -162,7 +165,8 @@ def test_control_characters_of_a_rounds_text_are_shown_not_obeyed() -> None:
 
 def words(pilot: Pilot[None]) -> str:
     """What the screen says of the round under the cursor."""
-    return str(pilot.app.screen.query_one("#words", Static).content)
+    box = pilot.app.screen.query_one("#timeline")
+    return f"{box.border_subtitle}: {pilot.app.screen.query_one('#words', Static).content}"
 
 
 async def open_timeline(pilot: Pilot[None]) -> None:

@@ -1,7 +1,7 @@
 """The rounds of an answer as columns of characters, and one of them in words."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Literal, NamedTuple
@@ -49,8 +49,10 @@ class Heights(NamedTuple):
 def heights(lines: int, most_drafted: int) -> Heights:
     """Divide the lines that are left beside the letters and the cursor."""
     rest = max(2, lines - 2)
-    guesses = max(1, min(most_drafted, math.ceil(rest * 0.6), rest - 1))
-    return Heights(guesses, max(1, min(8, rest - guesses)))
+    room = min(rest - 1, math.ceil(rest * 0.6))
+    lines_a_guess = max(1, min(3, room // max(1, most_drafted)))
+    guesses = max(1, min(most_drafted * lines_a_guess, room))
+    return Heights(guesses, min(10, rest - guesses))
 
 
 def chart(
@@ -111,17 +113,20 @@ def share_bar(parts: dict[Share, float], width: int) -> Content:
     )
 
 
-def share_legend(parts: dict[Share, float]) -> Content:
-    """What the parts of the bar mean, with seconds and shares."""
+def share_legend(parts: dict[Share, float], width: int) -> Content:
+    """What the parts of the bar mean, with their shares, and with seconds where there is room."""
     total = sum(parts.values()) or 1.0
+    full = _legend_line(parts, lambda took: f"{seconds(took)} {percent(took / total)}")
+    if full.cell_length <= width:
+        return full
+    return _legend_line(parts, lambda took: percent(took / total))
+
+
+def _legend_line(parts: dict[Share, float], figures: Callable[[float], str]) -> Content:
     pieces: list[str | Cell] = []
     for name, took in parts.items():
         glyph, word, style = SHARES[name]
-        pieces += [
-            "  " if pieces else "",
-            (glyph, style),
-            f" {word} {seconds(took)} {percent(took / total)}",
-        ]
+        pieces += ["  " if pieces else "", (glyph, style), f" {word} {figures(took)}"]
     return Content.assemble(*pieces)
 
 
@@ -142,13 +147,18 @@ def summary(timeline: Timeline) -> str:
     figures = timeline.figures
     if not timeline.rounds:
         return "No rounds yet: ask something, and they show here."
-    parts = [f"{figures.emitted} tokens in {figures.rounds} rounds"]
+    parts = [f"{_count(figures.emitted, 'token')}, {_count(figures.rounds, 'round')}"]
     if figures.acceptance is not None:
-        parts.append(f"{figures.accepted} of {figures.drafted} guesses accepted")
-    parts.append(f"{seconds(timeline.prefill_s + figures.decode_s)} in all")
+        parts.append(f"{figures.accepted} of {figures.drafted} guesses kept")
+    parts.append(seconds(timeline.prefill_s + figures.decode_s))
     if not timeline.ended:
         parts.append("going on")
     return SEPARATOR.join(parts)
+
+
+def position(timeline: Timeline, index: int) -> str:
+    """Which round that is."""
+    return f"round {index + 1} of {len(timeline.rounds)}"
 
 
 def in_words(timeline: Timeline, index: int) -> list[str]:
@@ -162,7 +172,7 @@ def in_words(timeline: Timeline, index: int) -> list[str]:
     ]  # fmt: skip
     text = visible(each.text).replace("\n", "↵")
     return [
-        f"round {index + 1} of {len(timeline.rounds)}: {_outcome(each)}",
+        _outcome(each),
         each.reason,
         f"{each.total_s * 1e3:.1f} ms: {', '.join(milliseconds)}",
         f"{KIND_WORDS[each.kind]}: {text}" if text else "no text yet",
@@ -186,7 +196,7 @@ def _count(number: int, noun: str) -> str:
 
 def _guesses(each: TimelineRound, height: int, most: int) -> list[Cell]:
     """Accepted guesses from the bottom, refused ones above, `most` of them as high as the chart."""
-    unit = max(1.0, most / height)
+    unit = most / height if most else 1.0
     cells: list[Cell] = []
     for row in reversed(range(height)):
         accepted = (each.accepted / unit) - row

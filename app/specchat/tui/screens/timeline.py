@@ -13,6 +13,7 @@ from specchat.tui.timeline import Timeline
 from specchat.tui.timeline_chart import (
     chart_legend,
     in_words,
+    position,
     share_bar,
     share_legend,
     shares,
@@ -44,6 +45,8 @@ class TimelineScreen(ModalScreen[None]):
     def __init__(self, timeline: Timeline) -> None:
         super().__init__()
         self._timeline = timeline
+        self._box = Vertical(id="timeline")
+        self._box.border_title = "timeline"
         self._seen = -1
         self._summary = Static(markup=False, id="summary")
         self._bar = Static(id="bar")
@@ -53,8 +56,7 @@ class TimelineScreen(ModalScreen[None]):
         self._words = Static(markup=False, id="words")
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="timeline") as box:
-            box.border_title = "timeline"
+        with self._box:
             yield self._summary
             yield self._bar
             yield self._bar_legend
@@ -89,7 +91,7 @@ class TimelineScreen(ModalScreen[None]):
         has_rounds = bool(self._timeline.rounds)
         self._summary.update(summary(self._timeline))
         self._bar.update(share_bar(parts, self._bar.size.width))
-        self._bar_legend.update(share_legend(parts))
+        self._bar_legend.update(share_legend(parts, self._bar.size.width))
         for widget in (self._bar, self._bar_legend, self._chart_legend, self._chart, self._words):
             widget.display = has_rounds
         self._chart.refresh()
@@ -99,4 +101,6 @@ class TimelineScreen(ModalScreen[None]):
     def tell(self) -> None:
         """The round under the cursor, in words."""
         if self._timeline.rounds:
-            self._words.update("\n".join(in_words(self._timeline, self._chart.cursor)))
+            cursor = self._chart.cursor
+            self._box.border_subtitle = position(self._timeline, cursor)
+            self._words.update("\n".join(in_words(self._timeline, cursor)))

@@ -149,12 +149,13 @@ class AnswerBody(Vertical):
             section.display = not on
 
     def by_origin(self) -> Content:
-        """What the marks mean, and the text so far with its tokens marked."""
+        """The text so far with its tokens marked, and below it what the marks mean."""
         tokens = self.tokens()
+        gap = "\n" if self.text.endswith("\n") else "\n\n"
         if tokens is None or not tokens.sizes:
-            muted = Content.styled(NOT_KEPT, "$foreground-muted")
-            return Content.assemble(muted, "\n\n", visible(self.text))
-        return Content.assemble(legend(tokens), "\n\n", origin_content(self.text, tokens))
+            not_kept = (NOT_KEPT, "$foreground-muted")
+            return Content.assemble(visible(self.text), gap, not_kept)
+        return Content.assemble(origin_content(self.text, tokens), gap, legend(tokens))
 
 
 class OriginView(Static):
