@@ -54,6 +54,10 @@ def acceptance(accepted: int, tested: int) -> float:
 The text is exactly what the target alone would write.
 """
 
+THOUGHT = "The person asks how it works.\n\nI keep it *short*, and say what is checked."
+THINKING = f"{THOUGHT}\n</think>\n\n{ANSWER}"
+"""What follows a prompt that leaves the tag open."""
+
 LOAD_FAILURE = Failed(
     kind="not_a_model",
     title="Not a usable GGUF file",
@@ -164,6 +168,13 @@ class Script:
             case "garbage" if first:
                 sys.stdout.buffer.write((3).to_bytes(4, "big") + b"\xc1\xc1\xc1")
                 sys.stdout.buffer.flush()
+            case "thinking" if first:
+                self.open_thought(command)
+                figures = self.rounds(command, _pieces(THOUGHT))
+                self.finish(command, THOUGHT, figures, self.wait_for_stop(command.id))
+            case "think":
+                self.open_thought(command)
+                self.answer(command, THINKING)
             case "echo":
                 self.answer(command, questions[-1])
             case "recall":
@@ -176,6 +187,10 @@ class Script:
                 sys.exit(3)
             case _:
                 self.answer(command, ANSWER)
+
+    def open_thought(self, command: Generate) -> None:
+        """The prompt is read, and its last words open the thinking."""
+        self.send(PromptProgress(id=command.id, done=9, total=9, reused=0, opened="think"))
 
     def answer(self, command: Generate, text: str, drafted: int = 3) -> None:
         """A whole answer, without waiting for anything."""
@@ -195,8 +210,10 @@ class Script:
                     id=command.id,
                     text=piece,
                     tokens=tuple(range(accepted + 1)),
+                    sizes=_sizes(piece, accepted + 1),
                     drafted=drafted,
                     accepted=accepted,
+                    source=None if not drafted else "model" if index % 3 else "ngram",
                     reason=reason,
                     reason_kind="predictable" if drafted else "plain",
                     n_past=400 + figures.emitted,
@@ -214,7 +231,7 @@ class Script:
                 finish_reason="stop" if reason == "stop" else "cancelled",
                 text=text,
                 tail="",
-                tokens=(),
+                tokens=tuple(range(figures.emitted)),
                 n_past=400 + figures.emitted,
                 seed=1,
                 rule="token",
@@ -259,6 +276,11 @@ def _after_round(before: Figures, drafted: int, accepted: int, seconds: float) -
         plain_tokens_per_second=18.0,
         plain_age_s=24.0,
     )
+
+
+def _sizes(piece: str, count: int) -> tuple[int, ...]:
+    """The characters of a round dealt out to its tokens."""
+    return tuple(len(piece[index::count]) for index in range(count))
 
 
 def _pieces(text: str, size: int = 9) -> Iterator[str]:

@@ -33,6 +33,7 @@ from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
 from specchat.tui.screens.help import HelpScreen, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
+from specchat.tui.screens.timeline import TimelineScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.loading_bar import LoadingBar
@@ -181,6 +182,14 @@ class SpecchatApp(App[None], inherit_bindings=False):
     def action_messages(self) -> None:
         """Go to the messages."""
         self._pane.go_to_messages()
+
+    def action_timeline(self) -> None:
+        """Show the rounds of the last answer."""
+        self.push_screen(TimelineScreen(self._pane.timeline))
+
+    def action_origins(self) -> None:
+        """Mark where the last answer came from."""
+        self._pane.mark_origins()
 
     def action_restart(self) -> None:
         """Load again, in a new engine."""

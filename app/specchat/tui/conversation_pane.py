@@ -25,11 +25,12 @@ from specchat.errors import SpecchatError
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.conversation import Conversation, OpenAnswer
 from specchat.tui.exchange import Exchange
+from specchat.tui.timeline import Timeline
 from specchat.tui.transcript import Transcript
 from specchat.tui.turns import NEEDS_QUIET, Turns
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
-from specchat.tui.widgets.messages import Earlier, Said
+from specchat.tui.widgets.messages import Answer, Earlier, Said
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import LiveFigures
 
@@ -191,6 +192,17 @@ class ConversationPane(Vertical):
         if path := self.conversation.path:
             self._transcript.focus(path[-1].id)
 
+    @property
+    def timeline(self) -> Timeline:
+        """The rounds of the answer under way, or of the last one."""
+        return self._exchange.timeline
+
+    def mark_origins(self) -> None:
+        """Mark the tokens of the last answer by where they came from, or no longer."""
+        answers = [each for each in self.chat.said if isinstance(each, Answer)]
+        if answers:
+            answers[-1].action_origins()
+
     # What the engine does
 
     def engine_is(self, state: EngineState) -> None:
@@ -250,6 +262,7 @@ class ConversationPane(Vertical):
         await self.stop()
         self._turns.end_edit()
         self.end_early("stopped")
+        self._exchange.forget()
         self._live.clear()
         self.alarms = ()
         self.prompt.focus()

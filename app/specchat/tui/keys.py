@@ -12,6 +12,22 @@ BINDINGS: list[BindingType] = [
     Binding("f1", "help", "Help", id="app.help", tooltip="Keys, and what the figures mean"),
     Binding("f2", "pairs", "Pairs", id="app.pairs", tooltip="Choose another model and draft"),
     Binding("f3", "conversations", "Chats", id="app.conversations", tooltip="All conversations"),
+    Binding(
+        "f6",
+        "timeline",
+        "Timeline",
+        id="app.timeline",
+        show=False,
+        tooltip="The last answer round by round",
+    ),
+    Binding(
+        "f7",
+        "origins",
+        "Origins",
+        id="chat.origins",
+        show=False,
+        tooltip="Mark where each token of the last answer came from, or no longer",
+    ),
     Binding("ctrl+r", "restart", "Restart", id="engine.restart", tooltip="Start the engine again"),
     Binding(
         "ctrl+l",

@@ -10,6 +10,7 @@ from textual.widgets import TextArea
 
 LINE_KEYS = ("ctrl+j", "shift+enter", "alt+enter")
 PAGE_KEYS = ("pageup", "pagedown")
+APP_KEYS = ("f6", "f7")
 
 
 class Prompt(TextArea, inherit_bindings=False):
@@ -19,7 +20,11 @@ class Prompt(TextArea, inherit_bindings=False):
         Binding("enter", "submit", "Send", id="prompt.send", show=False),
         Binding(",".join(LINE_KEYS), "new_line", "New line", id="prompt.new_line"),
         # The page keys scroll the chat: the prompt is never longer than a page.
-        *(b for b in TextArea.BINDINGS if isinstance(b, Binding) and b.key not in PAGE_KEYS),
+        *(
+            b
+            for b in TextArea.BINDINGS
+            if isinstance(b, Binding) and b.key not in PAGE_KEYS + APP_KEYS
+        ),
     ]
 
     class Submitted(Message):
