@@ -153,7 +153,9 @@ events = st.one_of(
         drafter=drafters,
         load_s=numbers,
     ),
-    st.builds(PromptProgress, id=integers, done=counts, total=counts, reused=counts),
+    st.builds(
+        PromptProgress, id=integers, done=counts, total=counts, reused=counts, left_out=counts
+    ),
     st.builds(
         Round,
         id=integers,
@@ -179,6 +181,8 @@ events = st.one_of(
         draft_length=draft_lengths,
         log_probabilities=st.none() | st.lists(numbers, max_size=4).map(tuple),
         figures=figures,
+        left_out=counts,
+        context_full=st.booleans(),
     ),
     st.builds(
         DevicesFound,
