@@ -79,6 +79,8 @@ class Prompt(TextArea, inherit_bindings=False):
 
     def give_back(self, text: str) -> None:
         """Put a text back, before what has been written meanwhile."""
+        if not text:
+            return
         rest = self.text
         self.load_text(f"{text}\n{rest}" if rest.strip() else text)
         self.move_cursor(self.document.end)
