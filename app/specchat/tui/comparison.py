@@ -1,6 +1,6 @@
 """Two answers to one question, plain and with drafts: whether they say the same, and how fast."""
 
-import secrets
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -21,6 +21,17 @@ NEAR_TIE = (
     "either can come. From there on the texts differ, and both are the target's own."
 )
 """What it means when they part."""
+
+
+class Asked(NamedTuple):
+    """What is answered twice."""
+
+    conversation: tuple[Message, ...]
+    """Up to the question."""
+    sampling: SamplingSettings
+    speculation: SpeculationSettings
+    """How drafts are made."""
+    max_tokens: int | None
 
 
 @dataclass
@@ -78,7 +89,7 @@ def settings_for(
 ) -> tuple[SamplingSettings, SpeculationSettings, SpeculationSettings]:
     """How both are drawn, and how the plain and the drafted one are written: the same seed, and the
     rule by which the text depends on nothing else."""
-    seed = secrets.randbits(32) if sampling.seed is None else sampling.seed
+    seed = int.from_bytes(os.urandom(4), "big") if sampling.seed is None else sampling.seed
     return (
         replace(sampling, seed=seed),
         SpeculationSettings(drafter="none", rule="coupled"),

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from specchat.chat.records import AnswerRecord, State
 from specchat.engine.protocol import Finished, Generate, Loaded, Notice, PromptProgress, Round
+from specchat.engine.remarks import CONTEXT_FULL, left_out
 from specchat.speculation.metrics import Figures
 from specchat.tui.conversation import Conversation, OpenAnswer
 from specchat.tui.transcript import Transcript
 from specchat.tui.widgets.messages import ENDED, Answer
 from specchat.tui.widgets.speculation_panel import LiveFigures
+from specchat.tui.wording import SEPARATOR
 
 STATES: dict[str, State] = {"stop": "complete", "length": "length", "cancelled": "stopped"}
 """What became of an answer, by the engine's reason for ending it."""
@@ -31,6 +33,8 @@ class Exchange:
         self._live = live
         self._request: Generate | None = None
         self._loaded: Loaded | None = None
+        self._left_out = ""
+        """What the prompt of the open answer lacks, in words."""
 
     def begin(self, answer: OpenAnswer, request: Generate, loaded: Loaded | None) -> None:
         """This answer is asked for; its message is in the conversation.
@@ -41,6 +45,7 @@ class Exchange:
         """
         self._request, self._loaded = request, loaded
         self._live.begin_answer()
+        self._left_out = ""
         path = self._conversation.path
         if answer.question and self._conversation.place(path[-2].id)[1] == 1:
             self._transcript.add(*path[-2:])
@@ -59,11 +64,14 @@ class Exchange:
             return None
         match event:
             case PromptProgress():
+                self._live.left_out = event.left_out
+                self._left_out = left_out(event.left_out) if event.left_out else ""
                 if event.done < event.total and not answer.stopping:
-                    self.note(f"reading {event.done} of {event.total} new tokens")
+                    reading = f"reading {event.done} of {event.total} new tokens"
+                    self.note(SEPARATOR.join(filter(None, (self._left_out, reading))))
             case Round():
                 if not answer.parts and not answer.stopping:
-                    self.note("")
+                    self.note(self._left_out)
                 self._conversation.add(event.text)
                 self._write(event.text)
                 self._live.add(event.figures, event.reason, event.n_past)
@@ -84,7 +92,7 @@ class Exchange:
             return ""
         if not answer.text:
             return self._take_back()
-        self._close(answer.text, state, None, self._live.figures)
+        self._close(answer.text, state, None, self._live.figures, ENDED[state])
         return ""
 
     # Helpers
@@ -104,7 +112,8 @@ class Exchange:
         if event.finish_reason == "cancelled" and not event.text:
             return self._take_back()
         state = STATES[event.finish_reason]
-        self._close(event.text, state, self._record(event), event.figures, event.alarms)
+        ended = CONTEXT_FULL if event.context_full else ENDED[state]
+        self._close(event.text, state, self._record(event), event.figures, ended, event.alarms)
         return ""
 
     def _close(
@@ -113,12 +122,13 @@ class Exchange:
         state: State,
         record: AnswerRecord | None,
         figures: Figures | None,
+        ended: str,
         alarms: Sequence[Notice] = (),
     ) -> None:
         widget = self._widget
         self._conversation.finish(text, state, record)
         if widget:
-            widget.finish(figures, ENDED[state], alarms)
+            widget.finish(figures, ended, alarms, self._left_out)
 
     def _take_back(self) -> str:
         before = self._conversation.path

@@ -11,6 +11,14 @@ BINDINGS: list[BindingType] = [
     Binding("escape", "stop", "Stop", id="chat.stop", tooltip="Stop the answer, keep what came"),
     Binding("f1", "help", "Help", id="app.help", tooltip="Keys, and what the figures mean"),
     Binding("f2", "pairs", "Pairs", id="app.pairs", tooltip="Choose another model and draft"),
+    Binding(
+        "f5",
+        "compare",
+        "Compare",
+        id="app.compare",
+        show=False,
+        tooltip="Answer the last question twice, plain and with drafts, and compare",
+    ),
     Binding("ctrl+r", "restart", "Restart", id="engine.restart", tooltip="Start the engine again"),
     Binding(
         "ctrl+l",

@@ -2,7 +2,7 @@
 nothing in the text."""
 
 from collections.abc import Awaitable, Callable, Iterator
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,15 +17,14 @@ from specchat.engine.protocol import (
     Failed,
     Finished,
     Generate,
-    Message,
     PromptProgress,
     Round,
     Stop,
 )
 from specchat.engine.remarks import left_out
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.comparison import (
     NEAR_TIE,
+    Asked,
     Side,
     figures_of,
     parting,
@@ -39,17 +38,6 @@ SHOWN_PER_SECOND = 4
 NAMES = ("plain", "with drafts")
 PIECES = ("plain   ", "drafted ")
 """What stands before the pieces of text where the two part."""
-
-
-class Asked(NamedTuple):
-    """What is answered twice."""
-
-    conversation: tuple[Message, ...]
-    """Up to the question."""
-    sampling: SamplingSettings
-    speculation: SpeculationSettings
-    """How drafts are made."""
-    max_tokens: int | None
 
 
 class Column(VerticalScroll):

@@ -46,6 +46,8 @@ class LiveFigures:
     rates: RateHistory = field(default_factory=RateHistory)
     n_past: int = 0
     """Tokens in the target's context."""
+    left_out: int = 0
+    """Messages for which it has no room."""
 
     def begin_answer(self) -> None:
         """A new answer starts; the last one's figures stay until its first round."""
@@ -68,7 +70,7 @@ class LiveFigures:
         self.figures = None
         self.reason = ""
         self.rates = RateHistory()
-        self.n_past = 0
+        self.n_past = self.left_out = 0
 
 
 class SpeculationPanel(Static):
