@@ -127,7 +127,7 @@ class CompareScreen(ModalScreen[None]):
         self._send = send
         self._columns = tuple(map(Column, NAMES))
         self._verdict = Static("", markup=False)
-        self._running: int | None = None
+        self._under_way: int | None = None
         """The answer that is under way."""
         self._at = 0
         """Which of the two it is."""
@@ -151,11 +151,11 @@ class CompareScreen(ModalScreen[None]):
 
     async def action_stop(self) -> None:
         """End both; what came stays on screen."""
-        if self._running is not None and not self._stopping:
+        if self._under_way is not None and not self._stopping:
             self._stopping = True
             self._columns[self._at].status = "stopping"
             self._show()
-            await self._send(Stop(self._running))
+            await self._send(Stop(self._under_way))
 
     async def action_back(self) -> None:
         """Leave; nothing of it is kept."""
@@ -164,9 +164,9 @@ class CompareScreen(ModalScreen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Esc stops first, then leaves."""
         if action == "stop":
-            return self._running is not None
+            return self._under_way is not None
         if action == "back":
-            return self._running is None
+            return self._under_way is None
         return True
 
     # What the engine does
@@ -178,7 +178,7 @@ class CompareScreen(ModalScreen[None]):
             return False
         match event:
             case PromptProgress(id=id) | Round(id=id) | Finished(id=id) | Failed(id=id):
-                if self._running is None or id != self._running:
+                if self._under_way is None or id != self._under_way:
                     return False
         column = self._columns[self._at]
         match event:
@@ -205,7 +205,7 @@ class CompareScreen(ModalScreen[None]):
             self._end("stopped")
 
     def _fail(self, event: Failed) -> None:
-        if self._running is not None:
+        if self._under_way is not None:
             self._remark = f"✗ {event.title}. {event.message} → {event.help}"
             self._end("failed")
 
@@ -213,12 +213,12 @@ class CompareScreen(ModalScreen[None]):
         if self._stopping:  # between the two
             self._end("stopped")
             return
-        self._at, self._running = at, self._next_id()
+        self._at, self._under_way = at, self._next_id()
         self._columns[at].status = "waiting for the engine"
         self.refresh_bindings()
         await self._send(
             Generate(
-                id=self._running,
+                id=self._under_way,
                 conversation=self._asked.conversation,
                 sampling=self._sampling,
                 speculation=self._speculation[at],
@@ -228,7 +228,7 @@ class CompareScreen(ModalScreen[None]):
 
     def _end(self, status: str) -> None:
         """Nothing more comes."""
-        self._running = None
+        self._under_way = None
         for column in self._columns:
             column.status = ""
             if column.side.ended is None:
@@ -248,7 +248,7 @@ class CompareScreen(ModalScreen[None]):
         sides = [column.side for column in self._columns]
         if line := summary(*sides):
             yield Content.styled(line, "bold")
-        elif self._running is not None:
+        elif self._under_way is not None:
             yield Content.styled(
                 "The plain answer comes first, then the one with drafts.", "$foreground-muted"
             )
