@@ -96,7 +96,7 @@ async def test_where_they_part_both_pieces_are_shown_and_what_it_means() -> None
     async with make_app("parting").run_test(size=WIDE) as pilot:
         await compare(pilot, "then they part")
         said = verdict(pilot)
-        assert "the same for 20 tokens, then they part" in said
+        assert "the same for 16 tokens, then they part" in said
         assert "plain   …**target** check:⏎" in said
         assert "drafted …**model** check it:" in said
         assert "equal to rounding" in said

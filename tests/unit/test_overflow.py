@@ -91,9 +91,7 @@ def test_what_stays_is_the_system_message_and_the_last_whole_turns(
 
 
 @given(conversations(), rooms)
-def test_nothing_leaves_while_all_of_it_fits(
-    conversation: list[list[Message]], room: int
-) -> None:
+def test_nothing_leaves_while_all_of_it_fits(conversation: list[list[Message]], room: int) -> None:
     everything = flat(conversation)
     fitted = make_fitter().fit(everything, "", room)
 
@@ -111,9 +109,7 @@ def test_the_prompt_begins_where_it_did_as_long_as_that_fits(
 
     earlier, later = suffixes(conversation), suffixes([*conversation, turn])
     [start] = [
-        start
-        for start, kept in enumerate(later)
-        if len(everything) - len(kept) == before.left_out
+        start for start, kept in enumerate(later) if len(everything) - len(kept) == before.left_out
     ]
     alone = earlier[start] == earlier[-1] and start > 0
     if len(prompt_of(later[start], source)) > room:

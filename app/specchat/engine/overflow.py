@@ -33,8 +33,8 @@ class Fitted(NamedTuple):
 class Beginning(NamedTuple):
     """A place where the prompt may begin."""
 
-    index: int
-    """Of the first message that is not left out."""
+    message: int
+    """The first that is not left out."""
     before: int
     """Tokens of the messages before it, about."""
 
@@ -91,7 +91,7 @@ class PromptFitter:
         kept = [
             message
             for index, message in enumerate(conversation)
-            if index >= beginning.index or message.role == "system"
+            if index >= beginning.message or message.role == "system"
         ]
         tokens = prompt_tokens(self._vocabulary, self._template, kept, begun)
         return Fitted(tokens, len(conversation) - len(kept))

@@ -40,7 +40,7 @@ class Side:
 
     parts: list[str] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
-    figures: Figures = Figures()
+    figures: Figures = field(default_factory=Figures)
     ended: FinishReason | None = None
     """How it ended; None while it goes on."""
 

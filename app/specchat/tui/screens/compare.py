@@ -36,6 +36,7 @@ from specchat.tui.wording import visible
 
 SHOWN_PER_SECOND = 4
 NAMES = ("plain", "with drafts")
+BREAKPOINTS = [(0, "-stacked"), (80, "-beside")]
 PIECES = ("plain   ", "drafted ")
 """What stands before the pieces of text where the two part."""
 
@@ -100,7 +101,7 @@ class CompareScreen(ModalScreen[None]):
         f"at a near tie. {NEAR_TIE} The speed-up is tok/s with drafts / tok/s of the plain answer. "
         "Neither answer enters the conversation."
     )
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-stacked"), (80, "-beside")]
+    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "escape",
