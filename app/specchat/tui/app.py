@@ -31,6 +31,7 @@ from specchat.tui.downloads import Downloaded, Downloading
 from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
+from specchat.tui.screens.compare import CompareScreen
 from specchat.tui.screens.help import HelpScreen, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.screens.timeline import TimelineScreen
@@ -210,6 +211,13 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Load a pair that has been downloaded."""
         await self._pairs.use(Pick(pair=name), self._loader.choice)
 
+    def action_compare(self) -> None:
+        """Answer the last question twice, plain and with drafts."""
+        if asked := self._pane.to_compare:
+            self.push_screen(
+                CompareScreen(asked, next_id=self.conversation.next_id, send=self.engine.send)
+            )
+
     def action_help(self) -> None:
         """Tell about the place where the person is."""
         screen = self.screen
@@ -237,6 +245,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Grey out what would do nothing now; starting again shows only when it can be done."""
         if action == "stop":
             return self._pane.can_stop or None
+        if action == "compare":
+            return True if self._pane.to_compare else None
         if action == "restart":
             return self.state == "broken"
         if action == "restart_with_less":
@@ -281,6 +291,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def hear(self, event: Event) -> None:
         """An event of the engine, in order."""
+        screens = [screen for screen in self.screen_stack if isinstance(screen, CompareScreen)]
+        if any(screen.hear(event) for screen in screens):
+            return
         match event:
             case LoadProgress():
                 self._loading_bar.show(event)
@@ -374,7 +387,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._show_figures()
 
     def _show_figures(self) -> None:
-        self._top_line.show_context(self._live.n_past)
+        self._top_line.show_context(self._live.n_past, self._live.left_out)
         self._panel.show(self._live)
         self._line.show(self._live)
 

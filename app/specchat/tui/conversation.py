@@ -117,6 +117,10 @@ class Conversation:
 
     # Asking and answering
 
+    def next_id(self) -> int:
+        """What the engine may call another answer, growing."""
+        return next(self._ids)
+
     def ask(self, text: str, *, instead_of: int | None = None) -> OpenAnswer:
         """Save a question and open its answer.
 

@@ -23,6 +23,7 @@ from specchat.engine.protocol import (
 )
 from specchat.errors import SpecchatError
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from specchat.tui.comparison import Asked, up_to_last_question
 from specchat.tui.conversation import Conversation, OpenAnswer
 from specchat.tui.exchange import Exchange
 from specchat.tui.timeline import Timeline
@@ -118,6 +119,14 @@ class ConversationPane(Vertical):
     def can_stop(self) -> bool:
         """Whether there is something that Esc ends."""
         return self.state == "answering" or self._turns.is_editing
+
+    @property
+    def to_compare(self) -> Asked | None:
+        """The last question with all before it; None without one, or while it cannot be asked."""
+        messages = up_to_last_question(self.conversation.messages)
+        if self.state != "ready" or not messages:
+            return None
+        return Asked(messages, self._sampling, self.speculation, self._max_tokens)
 
     # What the person does
 

@@ -28,6 +28,14 @@ BINDINGS: list[BindingType] = [
         show=False,
         tooltip="Mark where each token of the last answer came from, or no longer",
     ),
+    Binding(
+        "f5",
+        "compare",
+        "Compare",
+        id="app.compare",
+        show=False,
+        tooltip="Answer the last question twice, plain and with drafts, and compare",
+    ),
     Binding("ctrl+r", "restart", "Restart", id="engine.restart", tooltip="Start the engine again"),
     Binding(
         "ctrl+l",

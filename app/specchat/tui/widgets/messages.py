@@ -184,12 +184,22 @@ class Answer(Said):
         self._note.display = bool(text)
 
     def finish(
-        self, figures: Figures | None, ended: str = "", alarms: Sequence[Notice] = ()
+        self,
+        figures: Figures | None,
+        ended: str = "",
+        alarms: Sequence[Notice] = (),
+        remark: str = "",
     ) -> None:
-        """Close the text and keep the figures. `ended`: how, unless the model ended by itself."""
+        """Close the text and keep the figures.
+
+        Args:
+            ended: how it ended, unless the model ended by itself.
+            remark: what else is worth a line.
+        """
         self._body.finish()
         line = figures_line(figures) if figures else ""
-        self.note(SEPARATOR.join(part for part in (ended, line) if part))
+        line = SEPARATOR.join(part for part in (ended, line) if part)
+        self.note("\n".join(part for part in (remark, line) if part))
         if alarms:
             self._alarms.mount_all(map(AlarmLine, alarms))
 
