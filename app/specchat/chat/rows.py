@@ -29,9 +29,14 @@ SUMMARY = "SELECT id, title, pinned, archived, created_at, updated_at, setup, cu
 LIST = f"""{SUMMARY} FROM conversations
     WHERE deleted_at IS NULL AND archived = ? ORDER BY pinned DESC, updated_at DESC LIMIT ?"""
 OPEN = f"{SUMMARY} FROM conversations WHERE id = ? AND deleted_at IS NULL"
-MESSAGES = """SELECT m.id, m.parent, m.role, m.text, m.state, m.created_at, a.record
-    FROM messages m LEFT JOIN answers a ON a.message = m.id
-    WHERE m.conversation = ? ORDER BY m.id"""
+_MESSAGE = """SELECT m.id, m.parent, m.role, m.text, m.state, m.created_at, a.record
+    FROM messages m LEFT JOIN answers a ON a.message = m.id"""
+MESSAGE = f"{_MESSAGE} WHERE m.id = ?"
+MESSAGES = f"{_MESSAGE} WHERE m.conversation = ? ORDER BY m.id"
+LAST_USED = """SELECT id FROM conversations
+    WHERE deleted_at IS NULL AND archived = 0 ORDER BY updated_at DESC LIMIT 1"""
+QUESTIONS = """SELECT m.text FROM messages m JOIN conversations c ON c.id = m.conversation
+    WHERE m.role = 'user' AND c.deleted_at IS NULL ORDER BY m.id DESC LIMIT ?"""
 SHOW = """UPDATE conversations SET current = ?
     WHERE id = (SELECT conversation FROM messages WHERE id = ?)"""
 USED = """UPDATE conversations SET updated_at = ?

@@ -24,7 +24,7 @@ from specchat.chat.database import (
     problem_of,
 )
 from specchat.chat.reasoning import spoken, tags_named
-from specchat.chat.records import AnswerRecord, Found, Role, Setup, State, Summary
+from specchat.chat.records import AnswerRecord, Found, Message, Role, Setup, State, Summary
 from specchat.chat.rows import clean
 from specchat.chat.search import search
 from specchat.chat.titles import make_title
@@ -121,6 +121,20 @@ class Store:
             )
         messages = self._database.read(rows.MESSAGES, (conversation,))
         return rows.conversation_of(found[0], messages)
+
+    def message(self, message: int) -> Message:
+        """One message as it is kept now."""
+        ((*row,),) = self._database.read(rows.MESSAGE, (message,))
+        return rows.message_of(row)
+
+    def last_used(self) -> int | None:
+        """The conversation that something was said in last; None if there is none."""
+        found = self._database.read(rows.LAST_USED)
+        return int(found[0][0]) if found else None
+
+    def questions(self, limit: int = 100) -> list[str]:
+        """What was asked last in all conversations, the newest first."""
+        return [text for (text,) in self._database.read(rows.QUESTIONS, (limit,))]
 
     def rename(self, conversation: int, title: str) -> None:
         """Give it a title; an empty one is made by the rule again."""

@@ -24,6 +24,23 @@ class Conversation:
             self._children.setdefault(message.parent, []).append(message.id)
         self.current = current if current in self.messages else self.newest_below(None)
 
+    def put(self, message: Message) -> None:
+        """Take a message that is new, or one that has changed, and make it the current one."""
+        if message.id not in self.messages:
+            self._children.setdefault(message.parent, []).append(message.id)
+        self.messages[message.id] = message
+        self.current = message.id
+
+    def remove(self, message: int) -> None:
+        """Take a message away with all that was said after it; the one before it is current."""
+        below = [message]
+        for each in below:
+            below += self._children.pop(each, ())
+        self.current = self.messages[message].parent
+        self._children[self.current].remove(message)
+        for each in below:
+            del self.messages[each]
+
     @property
     def path(self) -> list[Message]:
         """From the first message to the current one."""

@@ -1,9 +1,21 @@
-"""What was said in this chat, and the answer that is under way."""
+"""The conversation on screen: a tree in the store, and the answer that is under way."""
+
+from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+from specchat.chat.records import AnswerRecord, Setup, State
+from specchat.chat.records import Message as Kept
+from specchat.chat.tokens import Tokens
+from specchat.chat.tree import Conversation as Tree
 from specchat.engine.protocol import Message
+
+if TYPE_CHECKING:
+    from specchat.chat.store import Store
 
 
 @dataclass
@@ -11,7 +23,13 @@ class OpenAnswer:
     """An answer that has not ended."""
 
     id: int
-    question: str
+    """What the engine calls it."""
+    message: int
+    """What the store calls it."""
+    begun: Kept | None = None
+    """The answer as it was, where it goes on from there."""
+    question: str = ""
+    """What was asked just now; empty for another answer to an old question."""
     parts: list[str] = field(default_factory=list)
     stopping: bool = False
 
@@ -22,41 +40,215 @@ class OpenAnswer:
 
 
 class Conversation:
-    """The messages in order; the last question stays open until its answer ends.
+    """The messages on screen. What is asked and answered is in the store at once.
+
+    A new conversation is in the store from its first question on.
 
     Args:
-        system: instructions that come before everything else.
+        open_store: called when the store is first needed.
+        setup: what a new conversation sets for itself.
     """
 
-    def __init__(self, system: str | None = None) -> None:
-        self._system = (Message("system", system),) if system else ()
-        self._turns: list[Message] = []
+    def __init__(self, open_store: Callable[[], Store], setup: Setup | None = None) -> None:
+        self._open_store = open_store
+        self._first_setup = setup or Setup()
+        self._setup = self._first_setup
+        self._tree: Tree | None = None
         self._ids = itertools.count(1)
         self.open: OpenAnswer | None = None
 
+    @cached_property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self._open_store()
+
+    @property
+    def key(self) -> int | None:
+        """What the store calls it; None before its first question."""
+        return self._tree.summary.id if self._tree else None
+
+    @property
+    def setup(self) -> Setup:
+        """What it sets for itself."""
+        return self._tree.setup if self._tree else self._setup
+
+    def set_up(self, setup: Setup) -> None:
+        """Change what it sets for itself."""
+        if self._tree is None:
+            self._setup = setup
+        else:
+            self._tree.setup = setup
+            self.store.set_up(self._tree.summary.id, setup)
+
+    @property
+    def path(self) -> list[Kept]:
+        """The messages on screen, the open answer among them."""
+        return self._tree.path if self._tree else []
+
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Everything said, the open question included."""
-        return (*self._system, *self._turns)
+        """What the model is to read: everything before the open answer."""
+        system = self.setup.system
+        said = self.path
+        if self.open is not None:
+            said = said[:-1]
+        return (
+            *((Message("system", system),) if system else ()),
+            *(Message(each.role, each.text) for each in said),
+        )
 
-    def ask(self, question: str) -> OpenAnswer:
-        """Add a question and open its answer."""
-        self._turns.append(Message("user", question))
-        self.open = OpenAnswer(next(self._ids), question)
+    def message(self, message: int) -> Kept:
+        """One of its messages."""
+        return self._opened().messages[message]
+
+    def place(self, message: int) -> tuple[int, int]:
+        """Which of the wordings or tries at this place it is, from 1, and how many there are."""
+        if self._tree is None:
+            return 1, 1
+        siblings = self._tree.siblings(message)
+        return siblings.index(message) + 1, len(siblings)
+
+    # Asking and answering
+
+    def ask(self, text: str, *, instead_of: int | None = None) -> OpenAnswer:
+        """Save a question and open its answer.
+
+        Args:
+            instead_of: the question of which this is another wording.
+        """
+        tree = self._tree or self._begin()
+        parent = tree.current if instead_of is None else tree.messages[instead_of].parent
+        question = self.store.ask(tree.summary.id, text, parent)
+        tree.put(self.store.message(question))
+        return self._answer(tree, question, text)
+
+    def again(self, message: int) -> OpenAnswer:
+        """Open another answer to a question, or beside an answer."""
+        tree = self._opened()
+        kept = tree.messages[message]
+        return self._answer(tree, message if kept.role == "user" else kept.parent)
+
+    def go_on(self, message: int) -> OpenAnswer:
+        """Open an answer that has ended; what comes is added to it."""
+        tree = self._opened()
+        before = tree.messages[message]
+        self.store.reopen(message)
+        tree.put(self.store.message(message))
+        self.store.show(message)
+        self.open = OpenAnswer(next(self._ids), message, begun=before)
         return self.open
 
-    def finish(self, text: str) -> None:
-        """End the open answer with this text."""
-        self._turns.append(Message("assistant", text))
+    def add(self, text: str) -> None:
+        """Take text of the open answer."""
+        if self.open and text:
+            self.open.parts.append(text)
+            self.store.append(self.open.message, text)
+
+    def finish(
+        self,
+        text: str,
+        state: State,
+        record: AnswerRecord | None = None,
+        tokens: Tokens | None = None,
+    ) -> Kept:
+        """End the open answer with this text, after what it began with.
+
+        Args:
+            record: how it came about, where that is known.
+            tokens: of this text.
+        """
+        tree, answer = self._opened(), self.open
+        assert answer is not None
         self.open = None
+        begun = answer.begun
+        if begun is not None:
+            text = begun.text + text
+            earlier = self.store.tokens(begun.id)
+            tokens = earlier.plus(tokens) if earlier and tokens else None
+        self.store.finish(answer.message, state, record, tokens, text)
+        tree.put(self.store.message(answer.message))
+        return tree.messages[answer.message]
 
     def withdraw(self) -> str:
-        """Take the open question back, as if it had not been asked; its text."""
-        question = self._turns.pop().content
+        """Take the open answer back, and the question with it if that was asked just now.
+
+        Returns:
+            The question.
+        """
+        tree, answer = self._opened(), self.open
+        assert answer is not None
         self.open = None
-        return question
+        if answer.begun is not None:
+            self.store.finish(answer.message, answer.begun.state, text=answer.begun.text)
+            tree.put(answer.begun)
+            return ""
+        parent = tree.messages[answer.message].parent
+        gone = parent if answer.question and parent is not None else answer.message
+        self.store.withdraw(gone)
+        tree.remove(gone)
+        if not tree.messages:
+            self.store.delete(tree.summary.id)
+            self._setup, self._tree = tree.setup, None
+        elif (current := tree.newest_below(tree.current)) is not None:
+            self.show(current)
+        return answer.question
+
+    # Moving about
+
+    def show(self, message: int) -> None:
+        """Make the line on screen go through this message."""
+        tree = self._opened()
+        tree.current = tree.newest_below(message) or message
+        self.store.show(tree.current)
+
+    def sibling(self, message: int, step: int) -> int | None:
+        """The wording or try so many places further; None where there is none."""
+        siblings = self._opened().siblings(message)
+        index = siblings.index(message) + step
+        return siblings[index] if 0 <= index < len(siblings) else None
+
+    def reword(self, message: int, text: str) -> int:
+        """Put another text beside an answer, as if the model had written it."""
+        tree = self._opened()
+        key = self.store.edit(message, text)
+        tree.put(self.store.message(key))
+        return key
+
+    def load(self, key: int) -> None:
+        """Take a conversation from the store in place of this one.
+
+        Raises:
+            StoreProblem: it is not there.
+        """
+        self._tree = self.store.load(key)
+        self.open = None
 
     def clear(self) -> None:
-        """Forget everything but the system message. Ids go on growing."""
-        self._turns.clear()
-        self.open = None
+        """Begin a new one. Ids go on growing."""
+        self._tree, self._setup, self.open = None, self._first_setup, None
+
+    def flush(self) -> None:
+        """Save what came of the open answer."""
+        if self.open is not None:
+            self.store.flush()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if "store" in self.__dict__:
+            self.store.close()
+
+    # Helpers
+
+    def _begin(self) -> Tree:
+        self._tree = self.store.load(self.store.new(self._setup))
+        return self._tree
+
+    def _opened(self) -> Tree:
+        assert self._tree is not None
+        return self._tree
+
+    def _answer(self, tree: Tree, parent: int | None, question: str = "") -> OpenAnswer:
+        message = self.store.begin_answer(tree.summary.id, parent)
+        tree.put(self.store.message(message))
+        self.open = OpenAnswer(next(self._ids), message, question=question)
+        return self.open

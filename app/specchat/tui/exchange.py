@@ -1,63 +1,150 @@
-"""The question that is being answered, on the screen and in the conversation."""
+"""The answer that is under way, on the screen and in the conversation."""
 
 from collections.abc import Sequence
 
-from specchat.engine.protocol import Notice
+from specchat.chat.records import AnswerRecord, State
+from specchat.engine.protocol import Finished, Generate, Loaded, Notice, PromptProgress, Round
 from specchat.speculation.metrics import Figures
 from specchat.tui.conversation import Conversation, OpenAnswer
-from specchat.tui.widgets.chat_view import ChatView
-from specchat.tui.widgets.messages import Answer, Question
+from specchat.tui.transcript import Transcript
+from specchat.tui.widgets.messages import ENDED, Answer
+from specchat.tui.widgets.speculation_panel import LiveFigures
+
+STATES: dict[str, State] = {"stop": "complete", "length": "length", "cancelled": "stopped"}
+"""What became of an answer, by the engine's reason for ending it."""
 
 
 class Exchange:
-    """Keeps the widgets of the open question in step with the conversation.
+    """Keeps screen and store in step with the engine while it answers.
 
     Args:
         conversation: what was said.
-        chat: where it is shown.
+        transcript: the messages on screen.
+        live: the figures in the panel.
     """
 
-    def __init__(self, conversation: Conversation, chat: ChatView) -> None:
+    def __init__(
+        self, conversation: Conversation, transcript: Transcript, live: LiveFigures
+    ) -> None:
         self._conversation = conversation
-        self._chat = chat
-        self._widgets: tuple[Question, Answer] | None = None
+        self._transcript = transcript
+        self._live = live
+        self._request: Generate | None = None
+        self._loaded: Loaded | None = None
 
-    def begin(self, question: str) -> OpenAnswer:
-        """A question was asked."""
-        answer = self._conversation.ask(question)
-        self._widgets = Question(question), Answer()
-        self._chat.add(*self._widgets)
-        self._chat.follow()
-        return answer
+    def begin(self, answer: OpenAnswer, request: Generate, loaded: Loaded | None) -> None:
+        """This answer is asked for; its message is in the conversation.
 
-    def write(self, text: str) -> None:
-        """Text of the answer came."""
-        if self._widgets:
-            self._widgets[1].write(text)
+        Args:
+            request: what the engine was told.
+            loaded: the pair that answers.
+        """
+        self._request, self._loaded = request, loaded
+        self._live.begin_answer()
+        path = self._conversation.path
+        if answer.question and self._conversation.place(path[-2].id)[1] == 1:
+            self._transcript.add(*path[-2:])
+        else:
+            self._transcript.show()
+
+    def hear(self, event: PromptProgress | Round | Finished) -> str | None:
+        """Take what the engine says of the open answer; what it says of others does not matter.
+
+        Returns:
+            None while the answer goes on. At its end the question, if it is as if it had not been
+            asked, else an empty text.
+        """
+        answer = self._conversation.open
+        if answer is None or answer.id != event.id:
+            return None
+        match event:
+            case PromptProgress():
+                if event.done < event.total and not answer.stopping:
+                    self.note(f"reading {event.done} of {event.total} new tokens")
+            case Round():
+                if not answer.parts and not answer.stopping:
+                    self.note("")
+                self._conversation.add(event.text)
+                self._write(event.text)
+                self._live.add(event.figures, event.reason, event.n_past)
+            case Finished():
+                return self._finish(event)
+        return None
 
     def note(self, text: str) -> None:
         """What is going on, below the answer."""
-        if self._widgets:
-            self._widgets[1].note(text)
+        if widget := self._widget:
+            widget.note(text)
 
-    def close(
-        self, text: str, figures: Figures | None, ended: str, alarms: Sequence[Notice] = ()
+    def end_early(self, state: State) -> str:
+        """The answer gets no further: what came is kept. Without any, the question is the result,
+        and it is as if it had not been asked."""
+        answer = self._conversation.open
+        if answer is None:
+            return ""
+        if not answer.text:
+            return self._take_back()
+        self._close(answer.text, state, None, self._live.figures)
+        return ""
+
+    # Helpers
+
+    @property
+    def _widget(self) -> Answer | None:
+        answer = self._conversation.open
+        return self._transcript.answer(answer.message) if answer else None
+
+    def _write(self, text: str) -> None:
+        if widget := self._widget:
+            widget.write(text)
+
+    def _finish(self, event: Finished) -> str:
+        self._write(event.tail)
+        self._live.finish(event.figures, event.n_past)
+        if event.finish_reason == "cancelled" and not event.text:
+            return self._take_back()
+        state = STATES[event.finish_reason]
+        self._close(event.text, state, self._record(event), event.figures, event.alarms)
+        return ""
+
+    def _close(
+        self,
+        text: str,
+        state: State,
+        record: AnswerRecord | None,
+        figures: Figures | None,
+        alarms: Sequence[Notice] = (),
     ) -> None:
-        """The answer has ended, with this text."""
-        self._conversation.finish(text)
-        if self._widgets:
-            self._widgets[1].finish(figures, ended, alarms)
-        self._widgets = None
+        widget = self._widget
+        self._conversation.finish(text, state, record)
+        if widget:
+            widget.finish(figures, ENDED[state], alarms)
 
-    def take_back(self) -> str:
-        """The question might as well not have been asked; its text."""
-        if self._widgets:
-            for widget in self._widgets:
-                widget.remove()
-        self._widgets = None
-        return self._conversation.withdraw()
+    def _take_back(self) -> str:
+        before = self._conversation.path
+        question = self._conversation.withdraw()
+        if self._conversation.path == before[:-2]:
+            self._transcript.remove(*(message.id for message in before[-2:]))
+        else:
+            self._transcript.show()
+        return question
 
-    def forget(self) -> None:
-        """Nothing was said."""
-        self._widgets = None
-        self._conversation.clear()
+    def _record(self, event: Finished) -> AnswerRecord | None:
+        """How the answer came about; None where the pair is not known."""
+        if self._loaded is None or self._request is None:
+            return None
+        draft = self._loaded.draft
+        return AnswerRecord(
+            target=_file_name(self._loaded.target.path),
+            draft=_file_name(draft.path) if draft else None,
+            drafter=event.drafter,
+            rule=event.rule,
+            draft_length=event.draft_length,
+            sampling=self._request.sampling,
+            seed=event.seed,
+            figures=event.figures,
+        )
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]

@@ -7,6 +7,8 @@ from specchat.hub.wording import size_text
 LONGEST = 2000
 """Characters that are shown as they are."""
 MOST_LINES = 20
+UNWIELDY = 100_000
+"""Characters of a text that is to be worked on."""
 
 
 class Folds:

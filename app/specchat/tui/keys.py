@@ -1,6 +1,5 @@
 """The keys of the chat. Each has an id, by which a person's settings can give it another."""
 
-from collections.abc import Iterator
 from functools import partial
 
 from textual.app import App, SystemCommand
@@ -21,7 +20,13 @@ BINDINGS: list[BindingType] = [
         "then fewer layers on the GPU",
     ),
     Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True, tooltip="Leave specchat"),
-    Binding("ctrl+n", "new_chat", "New chat", id="chat.new", tooltip="Forget the conversation"),
+    Binding(
+        "ctrl+n",
+        "new_chat",
+        "New chat",
+        id="chat.new",
+        tooltip="Begin a new conversation; this one is kept",
+    ),
     Binding(
         "ctrl+p",
         "command_palette",
@@ -30,14 +35,46 @@ BINDINGS: list[BindingType] = [
         priority=True,
         tooltip="All commands by name",
     ),
+    Binding(
+        "ctrl+up",
+        "messages",
+        "Messages",
+        id="chat.messages",
+        show=False,
+        tooltip="Go to the last message: edit it, answer again, copy, go on",
+    ),
     Binding("pageup", "scroll_chat(-1)", "Scroll up", id="chat.page_up", show=False),
     Binding("pagedown", "scroll_chat(1)", "Scroll down", id="chat.page_down", show=False),
-    Binding("ctrl+c", "help_quit", id="app.help_quit", show=False, system=True),
+    Binding(
+        "f8",
+        "copy_answer",
+        "Copy answer",
+        id="chat.copy",
+        show=False,
+        tooltip="Copy the last answer, without its thinking",
+    ),
+    Binding(
+        "f9",
+        "copy_answer('code')",
+        "Copy code",
+        id="chat.copy_code",
+        show=False,
+        tooltip="Copy the last code block of the last answer",
+    ),
+    Binding(
+        "ctrl+c",
+        "interrupt",
+        "Stop or quit",
+        id="app.interrupt",
+        show=False,
+        system=True,
+        tooltip="Copy what is selected, else stop the answer; twice in a row: leave specchat",
+    ),
 ]
 
 
-def commands(app: App[None], screen: Screen[object]) -> Iterator[SystemCommand]:
-    """Everything that a key of ours does now, for the command palette."""
+def commands(app: App[None], screen: Screen[object]) -> dict[str, SystemCommand]:
+    """Everything that a key of ours does now, for the command palette, by its id."""
     named: dict[str, SystemCommand] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
@@ -45,4 +82,5 @@ def commands(app: App[None], screen: Screen[object]) -> Iterator[SystemCommand]:
             run = partial(app.run_action, binding.action, active.node)
             named[binding.id] = SystemCommand(binding.description, binding.tooltip, run)
     named.pop("app.commands", None)
-    yield from named.values()
+    named.pop("app.interrupt", None)
+    return named

@@ -36,12 +36,18 @@ class PairSwitch:
         world: the machine and the disk.
         chat: where cards go while the screen is closed.
         begin: loads a choice.
+        line: tells how a download goes.
     """
 
     def __init__(
-        self, app: App[None], world: World, chat: ChatView, begin: Callable[[Choice], None]
+        self,
+        app: App[None],
+        world: World,
+        chat: ChatView,
+        begin: Callable[[Choice], None],
+        line: DownloadLine,
     ) -> None:
-        self.line = DownloadLine()
+        self.line = line
         self._app = app
         self._world = world
         self._chat = chat

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from specchat.tui.attachments import Attachment
+from specchat.tui.slash import escaped
 
 RecentQuestions = Callable[[int], Sequence[str]]
 """So many of the last questions, of all conversations, the newest first."""
@@ -55,7 +56,7 @@ class Recall:
 
     def as_written(self, message: str) -> Written:
         """How a message was in the prompt."""
-        return self._sent.get(message, Written(message))
+        return self._sent.get(message, Written(escaped(message)))
 
     def older(self, now: Written) -> Written | None:
         """The one before; None where there is none.

@@ -190,6 +190,11 @@ def literal(text: str) -> str:
     return text[1:] if text.startswith("//") else text
 
 
+def escaped(message: str) -> str:
+    """A message as it is written, so that it is no command."""
+    return f"/{message}" if message.startswith("/") else message
+
+
 def parse(text: str, names: Names) -> Given:
     """What a command comes down to.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from specchat.engine.client import ENGINE_COMMAND
 
 if TYPE_CHECKING:
+    from specchat.chat.store import Store
     from specchat.choosing.choice import Asked, Choice
     from specchat.choosing.offers import Offers
     from specchat.choosing.placing import Placed
@@ -47,6 +48,13 @@ def disk_here(machine: Machine) -> OnDisk:
     return look_at_disk(machine)
 
 
+def store_here() -> Store:
+    """The conversations of this person."""
+    from specchat.chat.store import open_store
+
+    return open_store()
+
+
 @dataclass(frozen=True)
 class World:
     """How the engine is started, and who answers questions about this machine.
@@ -59,3 +67,4 @@ class World:
     place: Callable[[Choice], Awaitable[Placed]] = place_here
     find_offers: Callable[[int, tuple[str, ...], Machine | None], Offers] = offers_here
     look_at_disk: Callable[[Machine], OnDisk] = disk_here
+    open_store: Callable[[], Store] = store_here

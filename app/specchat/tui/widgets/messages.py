@@ -1,43 +1,120 @@
 """What the two sides said: a question, and an answer with its line of figures."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from specchat.chat.records import Message as Kept
+from specchat.chat.records import State
 from specchat.engine.protocol import Notice
 from specchat.speculation.metrics import Figures
 from specchat.tui.widgets.streaming_markdown import StreamingMarkdown
 from specchat.tui.wording import SEPARATOR, figures_line, visible
 
+Wish = Literal[
+    "edit", "again", "go_on", "previous", "next", "branch_off", "copy", "above", "below", "leave"
+]
 
-class Question(Horizontal):
+ENDED: dict[State, str] = {
+    "writing": "being written in another window",
+    "complete": "",
+    "length": "reached the length limit",
+    "stopped": "stopped",
+    "interrupted": "cut off",
+}
+
+
+class Said(Horizontal, can_focus=True):
+    """A message on screen. With the focus on it, keys do something with it.
+
+    Args:
+        speaker: who said it.
+        message: what the store calls it.
+        place: which wording or try it is, from 1, and of how many.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "wish('above')", "Above", id="message.above", show=False),
+        Binding("down", "wish('below')", "Below", id="message.below", show=False),
+        Binding("left", "wish('previous')", "Earlier try", id="message.previous", show=False),
+        Binding("right", "wish('next')", "Later try", id="message.next", show=False),
+        Binding("e", "wish('edit')", "Edit", id="message.edit", tooltip="Word it otherwise"),
+        Binding("r", "wish('again')", "Again", id="message.again", tooltip="Answer once more"),
+        Binding("c", "wish('copy')", "Copy", id="message.copy", tooltip="Copy its text"),
+        Binding(
+            "b",
+            "wish('branch_off')",
+            "Branch off",
+            id="message.branch_off",
+            tooltip="Begin a new conversation with everything up to here",
+        ),
+        Binding("escape", "wish('leave')", "To the prompt", id="message.leave", show=False),
+    ]
+
+    class Wanted(Message):
+        """The person wants something done with this message."""
+
+        def __init__(self, wish: Wish, message: int) -> None:
+            super().__init__()
+            self.wish = wish
+            self.message = message
+
+    def __init__(self, speaker: str, message: int, place: tuple[int, int] = (1, 1)) -> None:
+        super().__init__()
+        self.message = message
+        number, count = place
+        self._speaker = f"{speaker}\n< {number}/{count} >" if count > 1 else speaker
+
+    def speaker(self) -> Static:
+        """Who said it, and which try it is."""
+        return Static(self._speaker, markup=False, classes="speaker")
+
+    def action_wish(self, wish: Wish) -> None:
+        """Ask for it."""
+        self.post_message(self.Wanted(wish, self.message))
+
+
+class Question(Said):
     """What the person wrote, as it was written."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
+    def __init__(self, text: str, message: int = 0, place: tuple[int, int] = (1, 1)) -> None:
+        super().__init__("you", message, place)
         self._text = text
 
     def compose(self) -> ComposeResult:
-        yield Static("you", classes="speaker")
+        yield self.speaker()
         yield Static(visible(self._text), markup=False, classes="said")
 
 
-class Answer(Horizontal):
+class Answer(Said):
     """What the model writes. Its last line tells what is going on, then the figures."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("g", "wish('go_on')", "Go on", id="message.go_on", tooltip="Write more of it"),
+    ]
+
+    def __init__(self, message: int = 0, place: tuple[int, int] = (1, 1)) -> None:
+        super().__init__("model", message, place)
         self._body = StreamingMarkdown()
         self._note = Static("waiting for the engine", markup=False, classes="note")
         self._alarms = Vertical(classes="alarms")
 
+    @classmethod
+    def of(cls, kept: Kept, place: tuple[int, int] = (1, 1)) -> "Answer":
+        """An answer that has ended."""
+        answer = cls(kept.id, place)
+        answer.write(kept.text)
+        answer.finish(kept.answer.figures if kept.answer else None, ENDED[kept.state])
+        return answer
+
     def compose(self) -> ComposeResult:
-        yield Static("model", classes="speaker")
+        yield self.speaker()
         with Vertical(classes="said"):
             yield self._body
             yield self._note
@@ -59,7 +136,23 @@ class Answer(Horizontal):
         self._body.finish()
         line = figures_line(figures) if figures else ""
         self.note(SEPARATOR.join(part for part in (ended, line) if part))
-        self._alarms.mount_all(map(AlarmLine, alarms))
+        if alarms:
+            self._alarms.mount_all(map(AlarmLine, alarms))
+
+
+class Earlier(Static):
+    """What is further up and not on screen yet; scrolling to it brings it."""
+
+    class Reached(Message):
+        """It is wanted."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"{count} earlier messages, further up", markup=False)
+
+    def on_click(self, event: events.Click) -> None:
+        """Bring them."""
+        event.stop()
+        self.post_message(self.Reached())
 
 
 class AlarmLine(Static, can_focus=True):

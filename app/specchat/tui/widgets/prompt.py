@@ -1,10 +1,9 @@
 """The place to write."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
-from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -15,21 +14,22 @@ from textual.widgets.text_area import Selection
 from specchat.errors import SpecchatError
 from specchat.tui import slash
 from specchat.tui.attachments import message_of, pasted_paths, read_attachment
-from specchat.tui.folds import Folds, is_long
 from specchat.tui.path_finder import PathFinder, mention, suggestions
 from specchat.tui.recall import Recall, RecentQuestions, Written, no_questions
 from specchat.tui.suggestions import Suggestion
 from specchat.tui.widgets.attachment_line import AttachmentLine
 from specchat.tui.widgets.completions import Completions
+from specchat.tui.widgets.folding_text import FoldingText
 from specchat.tui.widgets.quiet_line import QuietLine
-from specchat.tui.wording import line_ends, visible, visible_line
+from specchat.tui.wording import line_ends
 
+SEND_KEYS = ("enter",)
 LINE_KEYS = ("ctrl+j", "shift+enter", "alt+enter")
 PAGE_KEYS = ("pageup", "pagedown")
 PAST_KEYS = ("up", "down")
 
 
-class Prompt(TextArea, inherit_bindings=False):
+class Prompt(FoldingText, inherit_bindings=False):
     """Grows with the text up to six lines; Enter sends, Ctrl+J starts a new line.
 
     Its other parts are shown by `Writing`: the list of completions, the attached files, and a line
@@ -48,7 +48,7 @@ class Prompt(TextArea, inherit_bindings=False):
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Send", id="prompt.send", show=False),
+        Binding(",".join(SEND_KEYS), "submit", "Send", id="prompt.send", show=False),
         Binding(",".join(LINE_KEYS), "new_line", "New line", id="prompt.new_line"),
         Binding(
             "up",
@@ -93,13 +93,7 @@ class Prompt(TextArea, inherit_bindings=False):
     def __init__(
         self, names: slash.Names | None = None, recent: RecentQuestions = no_questions
     ) -> None:
-        super().__init__(
-            compact=True,
-            highlight_cursor_line=False,
-            placeholder="Ask something",
-            show_line_numbers=False,
-        )
-
+        super().__init__(placeholder="Ask something")
         self.refusal = ""
         """Why nothing can be sent now; empty when it can. The application lifts it."""
         self.popup = Completions()
@@ -107,10 +101,20 @@ class Prompt(TextArea, inherit_bindings=False):
         self.quiet = QuietLine()
         self.names: slash.Names = names or {}
         self._recall = Recall(recent)
-        self._folds = Folds()
         self._paths = PathFinder()
         self._offered_at = (0, 0)
         """Where the cursor was when the list was opened."""
+        self.use_keys((), ())
+
+    def use_keys(self, send: Collection[str], new_line: Collection[str]) -> None:
+        """Send and break lines by these keys; without any, by those of the bindings."""
+        self._send_keys = frozenset(send or SEND_KEYS)
+        self._line_keys = frozenset(new_line or LINE_KEYS)
+
+    @property
+    def written(self) -> Written:
+        """What is held, as it is shown."""
+        return Written(self.text, self.attached.attachments)
 
     # Keys
 
@@ -121,9 +125,9 @@ class Prompt(TextArea, inherit_bindings=False):
         to it, which may be before or after the letters around it.
         """
         if not (self.popup.is_open and self._obey_in_list(event.key)):
-            if event.key == "enter":
+            if event.key in self._send_keys:
                 self.action_submit()
-            elif event.key in LINE_KEYS:
+            elif event.key in self._line_keys:
                 self.action_new_line()
             elif event.key == "up":
                 self.action_older()
@@ -162,7 +166,7 @@ class Prompt(TextArea, inherit_bindings=False):
         elif self.refusal:
             self.hint(self.refusal)
         else:
-            message = message_of(self._folds.unfold(slash.literal(text)), attachments)
+            message = message_of(self.unfolded(slash.literal(text)), attachments)
             self._recall.sent(message, Written(text, attachments))
             self._empty()
             self.attached.show(())
@@ -170,7 +174,7 @@ class Prompt(TextArea, inherit_bindings=False):
             self.post_message(self.Submitted(message))
 
     def _give(self, text: str) -> None:
-        whole = self._folds.unfold(text)
+        whole = self.unfolded(text)
         try:
             given = slash.parse(whole, self.names)
         except SpecchatError as error:
@@ -190,10 +194,6 @@ class Prompt(TextArea, inherit_bindings=False):
         """Start a new line at the cursor."""
         self.type_in("\n")
 
-    def type_in(self, text: str) -> None:
-        """Put text in place of the selection, the cursor behind it."""
-        self.replace(text, *self.selection, maintain_selection_offset=False)
-
     def begin_command(self, text: str) -> None:
         """Put the beginning of a command before what is written, to be gone on with."""
         self.focus()
@@ -205,12 +205,25 @@ class Prompt(TextArea, inherit_bindings=False):
 
     def give_back(self, message: str) -> None:
         """Put a message back as it was written, before what has been written meanwhile."""
+        if not message:
+            return
         written, rest = self._recall.as_written(message), self.text
-        text = self._folded(written.text)
-        self.load_text(f"{text}\n{rest}" if rest.strip() else text)
-        self.attached.show(dict.fromkeys((*written.attachments, *self.attached.attachments)))
+        attachments = dict.fromkeys((*written.attachments, *self.attached.attachments))
+        text = f"{written.text}\n{rest}" if rest.strip() else written.text
+        self.put(Written(text, tuple(attachments)))
+
+    def put(self, written: Written) -> Written:
+        """Hold this in place of what is held; that is the result."""
+        before = self.written
+        self.hold(written.text)
         self.popup.hide()
-        self.move_cursor(self.document.end)
+        if written.attachments != before.attachments:
+            self.attached.show(written.attachments)
+        return before
+
+    def put_message(self, message: str) -> Written:
+        """Hold a message that was said, to be worded otherwise; what was held is the result."""
+        return self.put(Written(slash.escaped(message)))
 
     def on_paste(self, event: events.Paste) -> None:
         """Take pasted line ends of any kind for newlines, and fold what is long away."""
@@ -220,73 +233,31 @@ class Prompt(TextArea, inherit_bindings=False):
         paths = pasted_paths(text)
         if paths:
             text = " ".join(text.split("\n")).strip()
-        self.type_in(self._folded(text))
+        self.type_in(self.folded(text))
         self.focus()
         if paths:
             self._offer_to_attach(paths, text)
-
-    def action_delete_left(self) -> None:
-        """Delete a character, or all of what was folded."""
-        if not self._delete_fold(at_end=True):
-            super().action_delete_left()
-
-    def action_delete_word_left(self) -> None:
-        """Delete a word, or all of what was folded."""
-        if not self._delete_fold(at_end=True):
-            super().action_delete_word_left()
-
-    def action_delete_right(self) -> None:
-        """Delete a character, or all of what was folded."""
-        if not self._delete_fold(at_end=False):
-            super().action_delete_right()
-
-    def _delete_fold(self, *, at_end: bool) -> bool:
-        row, column = self.cursor_location
-        spans = self._folds.spans(self.document.get_line(row)) if self.selection.is_empty else []
-        for start, end in spans:
-            if column == (end if at_end else start):
-                self.replace("", (row, start), (row, end), maintain_selection_offset=False)
-                return True
-        return False
-
-    def _folded(self, text: str) -> str:
-        return self._folds.fold(text) if is_long(text) else text
-
-    def get_line(self, line_index: int) -> Text:
-        """A line as it is shown: control characters as pictures, what was folded underlined."""
-        line = self.document.get_line(line_index)
-        shown = Text(visible_line(line), end="", no_wrap=True)
-        for start, end in self._folds.spans(line):
-            shown.stylize("underline", start, end)
-        return shown
 
     # What was sent before
 
     def action_older(self) -> None:
         """Show what was sent before this; further down, go up a line."""
         first = self.navigator.is_first_wrapped_line(self.cursor_location)
-        if not (first and self._show(self._recall.older(self._written), at_end=False)):
+        if not (first and self._go_to(self._recall.older(self.written), at_end=False)):
             self.action_cursor_up()
 
     def action_newer(self) -> None:
         """Show what was sent after this; further up, go down a line."""
         last = self.navigator.is_last_wrapped_line(self.cursor_location)
-        if not (last and self._show(self._recall.newer(self._written), at_end=True)):
+        if not (last and self._go_to(self._recall.newer(self.written), at_end=True)):
             self.action_cursor_down()
 
-    @property
-    def _written(self) -> Written:
-        return Written(self.text, self.attached.attachments)
-
-    def _show(self, written: Written | None, *, at_end: bool) -> bool:
+    def _go_to(self, written: Written | None, *, at_end: bool) -> bool:
         if written is None:
             return False
-        self.load_text(self._folded(written.text))
-        self.popup.hide()
-        if written.attachments != self.attached.attachments:
-            self.attached.show(written.attachments)
-        row = self.document.line_count - 1 if at_end else 0
-        self.move_cursor((row, len(self.document.get_line(row))))
+        self.put(written)
+        if not at_end:
+            self.move_cursor((0, len(self.document.get_line(0))))
         return True
 
     # What may be meant
@@ -308,6 +279,10 @@ class Prompt(TextArea, inherit_bindings=False):
         """The cursor has left what was being completed."""
         if self.selection != Selection.cursor(self._offered_at):
             self.popup.hide()
+
+    def on_blur(self) -> None:
+        """Another place has the keys now."""
+        self.popup.hide()
 
     def _offer(self, offered: Sequence[Suggestion]) -> None:
         self._offered_at = self.cursor_location
@@ -387,4 +362,4 @@ class Prompt(TextArea, inherit_bindings=False):
 
     def say(self, text: str) -> None:
         """A sentence above the prompt, until the text is changed."""
-        self.quiet.say(visible(text))
+        self.quiet.say(text)

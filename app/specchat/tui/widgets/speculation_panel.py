@@ -44,22 +44,31 @@ class LiveFigures:
     figures: Figures | None = None
     reason: str = ""
     rates: RateHistory = field(default_factory=RateHistory)
+    n_past: int = 0
+    """Tokens in the target's context."""
 
     def begin_answer(self) -> None:
         """A new answer starts; the last one's figures stay until its first round."""
         self.rates.begin_answer()
 
-    def add(self, figures: Figures, reason: str) -> None:
+    def add(self, figures: Figures, reason: str, n_past: int) -> None:
         """Take the totals after a round."""
         self.figures = figures
         self.reason = reason
+        self.n_past = n_past
         self.rates.add(figures)
+
+    def finish(self, figures: Figures, n_past: int) -> None:
+        """Take the last totals of an answer."""
+        self.figures = figures
+        self.n_past = n_past
 
     def clear(self) -> None:
         """Nothing was generated in this chat."""
         self.figures = None
         self.reason = ""
         self.rates = RateHistory()
+        self.n_past = 0
 
 
 class SpeculationPanel(Static):

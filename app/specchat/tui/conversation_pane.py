@@ -1,0 +1,289 @@
+"""The left of the screen: the chat and the prompt, and the conversation that they show."""
+
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widget import Widget
+
+from specchat.chat.records import Setup
+from specchat.chat.records import State as MessageState
+from specchat.engine.protocol import (
+    Command,
+    Failed,
+    Finished,
+    Generate,
+    Loaded,
+    Notice,
+    PromptProgress,
+    Round,
+    Stop,
+)
+from specchat.errors import SpecchatError
+from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from specchat.tui.chat_commands import slash_names
+from specchat.tui.conversation import Conversation, OpenAnswer
+from specchat.tui.conversation_settings import ConversationSettings, drafter_of
+from specchat.tui.exchange import Exchange
+from specchat.tui.transcript import Transcript
+from specchat.tui.turns import NEEDS_QUIET, Turns
+from specchat.tui.widgets.card import Card
+from specchat.tui.widgets.chat_view import ChatView
+from specchat.tui.widgets.messages import Earlier, Said
+from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.widgets.speculation_panel import LiveFigures
+from specchat.tui.widgets.writing import Writing
+
+EngineState = Literal["loading", "ready", "broken"]
+State = Literal["loading", "ready", "answering", "broken"]
+
+REFUSALS: dict[State, str] = {
+    "loading": "still loading; your text stays here",
+    "ready": "",
+    "answering": "wait for the answer, or stop it with Esc",
+    "broken": "no model is loaded; Ctrl+R tries again",
+}
+"""Why nothing can be sent."""
+
+
+class ConversationPane(Vertical):
+    """Asks, shows what is answered, and lets the person work with what was said.
+
+    Args:
+        conversation: what is shown.
+        live: gets the figures of answers.
+        between: widgets between chat and prompt.
+        sampling: how tokens are drawn.
+        speculation: how guesses are made.
+        max_tokens: the longest answer.
+        send: tells the engine something.
+    """
+
+    class Changed(Message):
+        """An answer has begun or ended, or another conversation is shown."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        live: LiveFigures,
+        *between: Widget,
+        sampling: SamplingSettings,
+        speculation: SpeculationSettings,
+        max_tokens: int | None,
+        send: Callable[[Command], Awaitable[None]],
+    ) -> None:
+        super().__init__(id="left")
+        self.conversation = conversation
+        self.chat = ChatView()
+        self.prompt = Prompt(
+            slash_names(), recent=lambda limit: conversation.store.recent_questions(limit)
+        )
+        self.alarms: tuple[Notice, ...] = ()
+        """Of the last answer."""
+        self.loaded: Loaded | None = None
+        """What answers."""
+        self._sampling = sampling
+        self._speculation = speculation
+        self._max_tokens = max_tokens
+        self._live = live
+        self._between = between
+        self._send = send
+        self._engine: EngineState = "loading"
+        self._trouble: SpecchatError | None = None
+        self._transcript = Transcript(conversation, self.chat)
+        self._exchange = Exchange(conversation, self._transcript, live)
+        self._turns = Turns(
+            conversation,
+            self._transcript,
+            self.prompt,
+            answer=self._generate,
+            open_conversation=self.open,
+            copy=lambda text: self.app.copy_to_clipboard(text),
+        )
+
+    def compose(self) -> ComposeResult:
+        yield self.chat
+        yield from self._between
+        yield Writing(self.prompt)
+
+    def on_mount(self) -> None:
+        """Say at once when conversations cannot be saved."""
+        self.call_after_refresh(self._tell_trouble)
+
+    @property
+    def state(self) -> State:
+        """What can be done now."""
+        answering = self._engine == "ready" and self.conversation.open is not None
+        return "answering" if answering else self._engine
+
+    @property
+    def settings(self) -> ConversationSettings:
+        """What holds for the next answer."""
+        return ConversationSettings(self._sampling, self._speculation, self.conversation.setup)
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is something that Esc ends."""
+        return self.state == "answering" or self._turns.is_editing
+
+    # What the person does
+
+    @on(Prompt.Submitted)
+    async def send(self, event: Prompt.Submitted) -> None:
+        """Ask the model, or keep what was edited."""
+        event.stop()
+        if self.state != "ready":
+            self.prompt.give_back(event.text)
+        else:
+            try:
+                await self._turns.send(event.text)
+            except SpecchatError as error:
+                self.prompt.give_back(event.text)
+                self.complain(error)
+        self._changed()
+
+    @on(Said.Wanted)
+    async def do_with_message(self, event: Said.Wanted) -> None:
+        """Do what is wanted with a message, unless an answer is in the way."""
+        event.stop()
+        if event.wish in NEEDS_QUIET and self.state != "ready":
+            self.prompt.hint(REFUSALS[self.state])
+            return
+        try:
+            await self._turns.do(event.wish, event.message)
+        except SpecchatError as error:
+            self.complain(error)
+        self.refresh_bindings()
+
+    @on(Earlier.Reached)
+    def show_earlier(self) -> None:
+        """The person reads further up than the screen goes."""
+        self._transcript.earlier()
+
+    async def stop(self) -> None:
+        """End the answer and keep what came, or give up editing."""
+        answer = self.conversation.open
+        if answer and not answer.stopping:
+            answer.stopping = True
+            self._exchange.note("stopping")
+            await self._send(Stop(answer.id))
+        elif self._turns.is_editing:
+            self._turns.end_edit()
+            self.refresh_bindings()
+
+    def change(self, setup: Setup) -> None:
+        """Let the conversation set this for itself."""
+        self.conversation.set_up(setup)
+        self._show_drafter()
+        self._changed()
+
+    async def new(self) -> None:
+        """Begin a new conversation; an answer under way is stopped first, and kept."""
+        await self._leave()
+        self.conversation.clear()
+        self.chat.clear()
+        self._changed()
+
+    async def open(self, key: int, message: int | None = None) -> None:
+        """Show a conversation of the store.
+
+        Args:
+            message: the line on screen goes through it, and it has the focus.
+
+        Raises:
+            StoreProblem: it is not there.
+        """
+        await self._leave()
+        self.conversation.load(key)
+        if message is not None:
+            self.conversation.show(message)
+        self._transcript.show(message)
+        self._changed()
+
+    def go_to_messages(self) -> None:
+        """Focus the last message, from where keys do something with it."""
+        if path := self.conversation.path:
+            self._transcript.focus(path[-1].id)
+
+    # What the engine does
+
+    def engine_is(self, state: EngineState) -> None:
+        """It can answer, cannot yet, or cannot any more."""
+        self._show_drafter()
+        self._engine = state
+        self._changed()
+
+    def hear(self, event: PromptProgress | Round | Finished) -> None:
+        """What it says of an answer."""
+        question = self._exchange.hear(event)
+        if question is None:
+            return
+        if isinstance(event, Finished):
+            self.alarms = event.alarms
+        self.prompt.give_back(question)
+        self._changed()
+        self._tell_trouble()
+        self.run_worker(self.conversation.store.tidy, group="tidy", thread=True)
+
+    def failed(self, event: Failed) -> None:
+        """An answer came to nothing."""
+        if self.conversation.open and self.conversation.open.id == event.id:
+            self.end_early("interrupted")
+            self.chat.add(Card.of_failure(event))
+            self._changed()
+
+    def end_early(self, state: MessageState) -> None:
+        """The open answer gets no further: keep its text, or give the question back."""
+        self.prompt.give_back(self._exchange.end_early(state))
+
+    def close(self) -> None:
+        """Specchat is left."""
+        self._exchange.end_early("interrupted")
+        self.conversation.close()
+
+    def complain(self, error: SpecchatError) -> None:
+        """Something did not work."""
+        self.chat.add(Card.of_failure(Failed.from_error(error)))
+
+    # Helpers
+
+    async def _generate(self, answer: OpenAnswer) -> None:
+        request = Generate(
+            id=answer.id,
+            conversation=self.conversation.messages,
+            sampling=self.settings.sampling,
+            speculation=self.settings.speculation,
+            max_tokens=self._max_tokens,
+        )
+        self._exchange.begin(answer, request, self.loaded)
+        self._changed()
+        self._tell_trouble()
+        await self._send(request)
+
+    async def _leave(self) -> None:
+        await self.stop()
+        self._turns.end_edit()
+        self.end_early("stopped")
+        self._live.clear()
+        self.alarms = ()
+        self.prompt.focus()
+
+    def _show_drafter(self) -> None:
+        """Tell the panel who is to guess."""
+        if self.loaded is not None:
+            self._live.drafter = drafter_of(self.loaded, self.settings.speculation)
+
+    def _tell_trouble(self) -> None:
+        """Once, when conversations cannot be saved, and why."""
+        trouble = self.conversation.store.trouble
+        if trouble is not None and trouble != self._trouble:
+            self.complain(trouble)
+        self._trouble = trouble
+
+    def _changed(self) -> None:
+        self.prompt.refusal = REFUSALS[self.state]
+        self.prompt.hint("")
+        self.post_message(self.Changed())
