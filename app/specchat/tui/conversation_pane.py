@@ -79,7 +79,7 @@ class ConversationPane(Vertical):
         self.conversation = conversation
         self.chat = ChatView()
         self.prompt = Prompt(
-            slash_names(), recent=lambda limit: conversation.store.recent_questions(limit)
+            slash_names(), recent=lambda limit: conversation.store.questions(limit)
         )
         self.alarms: tuple[Notice, ...] = ()
         """Of the last answer."""
