@@ -11,11 +11,13 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from specchat.chat.store import Store
 from specchat.choosing.choice import Asked, choose
 from specchat.hub.builtin import built_in_model
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.prompt import Prompt
+from specchat.tui.world import World
 
 PICTURE = Path(__file__).with_name("chat.svg")
 SIZE = (120, 40)
@@ -43,6 +45,7 @@ async def main() -> None:
         SamplingSettings(temperature=0.0),
         SpeculationSettings(),
         max_tokens=160,
+        world=World(open_store=Store.in_memory),
     )
     async with app.run_test(size=SIZE) as pilot:
         prompt = app.query_one(Prompt)

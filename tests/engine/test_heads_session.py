@@ -123,6 +123,28 @@ def test_a_conversation_goes_on_as_from_a_cold_start(library: Library, tmp_path:
         speaker.session.close()
 
 
+def test_a_stopped_answer_goes_on_as_if_it_had_not_been_stopped(
+    library: Library, tmp_path: Path
+) -> None:
+    speaker = Speaker(library, write_mtp(library, tmp_path / "target.gguf", "one head"), plan=PLAN)
+    choices: tuple[DrafterChoice, ...] = ("auto", "model", "ngram", "none")
+    for speculation in map(drafting, choices):
+        whole, begun = (
+            speaker.answer(QUESTION, sampling=SAMPLING, speculation=speculation, max_tokens=tokens)
+            for tokens in (TOKENS, 61)
+        )
+        rest = speaker.answer(
+            QUESTION,
+            begun=begun.text,
+            sampling=SAMPLING,
+            speculation=speculation,
+            max_tokens=TOKENS - 61,
+        )
+        assert begun.tokens + rest.tokens == whole.tokens
+        assert begun.text + rest.text == whole.text
+    speaker.session.close()
+
+
 def test_a_header_that_promises_heads_without_tensors_is_answered_by_ngrams(
     library: Library, tmp_path: Path
 ) -> None:

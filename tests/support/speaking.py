@@ -85,6 +85,7 @@ class Speaker:
     def answer(
         self,
         *conversation: Message,
+        begun: str = "",
         sampling: SamplingSettings = GREEDY,
         speculation: SpeculationSettings = THREE,
         max_tokens: int | None = None,
@@ -108,6 +109,7 @@ class Speaker:
         request = Generate(
             id=self._answers,
             conversation=conversation,
+            begun=begun,
             sampling=sampling,
             speculation=speculation,
             max_tokens=max_tokens,

@@ -3,12 +3,14 @@
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
+from specchat.chat.store import Store
 from specchat.choosing.choice import Asked, Choice, choose
 from specchat.choosing.placing import place
 from specchat.engine.protocol import Pair
@@ -19,7 +21,7 @@ from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.messages import Answer, Question
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import SpeculationPanel
-from specchat.tui.world import World
+from specchat.tui.world import World, store_here
 from unit.machines import CARD_8
 
 SCRIPTED_ENGINE = Path(__file__).with_name("scripted_engine.py")
@@ -29,7 +31,11 @@ DEADLINE_S = 20.0
 
 
 def make_app(
-    scenario: str, *, choice: Choice | None = None, system: str | None = None
+    scenario: str,
+    *,
+    choice: Choice | None = None,
+    system: str | None = None,
+    store: Callable[[], Store] = store_here,
 ) -> SpecchatApp:
     """The screen with an engine that follows this scenario."""
     return SpecchatApp(
@@ -37,7 +43,7 @@ def make_app(
         SamplingSettings(),
         SpeculationSettings(),
         system=system,
-        world=world_of(scenario),
+        world=replace(world_of(scenario), open_store=store),
     )
 
 

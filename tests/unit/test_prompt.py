@@ -1,7 +1,5 @@
 """From a conversation to tokens: the template's control tokens count, a person's do not."""
 
-import re
-from collections.abc import Sequence
 from typing import cast
 
 import pytest
@@ -12,32 +10,9 @@ from specchat.chat.template import ChatTemplate
 from specchat.engine.prompt import prompt_tokens
 from specchat.engine.protocol import Message
 from specchat.llama.vocabulary import Vocabulary
+from unit.letters import BOS, CHATML, CONTROL, END, START, Letters, written
 
-CONTROL = ["<s>", "<|im_start|>", "<|im_end|>"]
-BOS, START, END = range(3)
-
-CHATML = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n"
-    "{{ message.content }}<|im_end|>\n{% endfor %}"
-    "{{ '<|im_start|>assistant\n' }}"
-)
 WITH_BOS = "{{ bos_token }}" + CHATML
-
-
-class Letters:
-    """A vocabulary of three control tokens and one token for every letter."""
-
-    def __init__(self, *, adds_bos: bool = False, bos: int = BOS) -> None:
-        self.adds_bos = adds_bos
-        self.bos = bos
-
-    def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
-        pattern = "|".join(map(re.escape, CONTROL)) if parse_special else "(?!)"
-        parts = re.split(f"({pattern})", text)
-        ids: list[int] = []
-        for index, part in enumerate(parts):
-            ids += [CONTROL.index(part)] if index % 2 else [ord(letter) + 10 for letter in part]
-        return ids
 
 
 class Listening(Letters):
@@ -50,11 +25,6 @@ class Listening(Letters):
     def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
         self.heard.append((text, parse_special))
         return super().tokenize(text, parse_special=parse_special)
-
-
-def written(ids: Sequence[int]) -> str:
-    """The text of tokens, control tokens written out."""
-    return "".join(CONTROL[token] if token < 3 else chr(token - 10) for token in ids)
 
 
 def tokens(
@@ -76,7 +46,7 @@ messages = st.builds(Message, st.sampled_from(["system", "user", "assistant"]), 
 @given(st.lists(messages, max_size=4))
 def test_a_person_cannot_write_a_control_token(conversation: list[Message]) -> None:
     ids = tokens(*conversation)
-    control = [token for token in ids if token < 3]
+    control = [token for token in ids if token < len(CONTROL)]
 
     assert control == [*[START, END] * len(conversation), START]
 

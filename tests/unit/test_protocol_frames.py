@@ -131,6 +131,7 @@ commands = st.one_of(
         Generate,
         id=integers,
         conversation=st.lists(messages, max_size=3).map(tuple),
+        begun=words,
         sampling=sampling,
         speculation=speculation,
         max_tokens=optional_counts,

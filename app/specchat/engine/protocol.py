@@ -143,6 +143,9 @@ class Generate(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     id: int
     """Chosen by the sender, growing; the events of this answer carry it."""
     conversation: tuple[Message, ...]
+    begun: str = ""
+    """Text with which the answer begins; the model goes on from it, and `Finished` tells only what
+    is new."""
     sampling: SamplingSettings = SamplingSettings()
     speculation: SpeculationSettings = SpeculationSettings()
     max_tokens: int | None = None

@@ -127,7 +127,9 @@ class Session:
         controller, longest = self._controller(name, request.speculation.draft_length)
         answer = Answer(
             request,
-            prompt=prompt_tokens(self._target.vocabulary, self._template, request.conversation),
+            prompt=prompt_tokens(
+                self._target.vocabulary, self._template, request.conversation, request.begun
+            ),
             target=self._context,
             drafter=self._drafter(name),
             drafter_name=name,

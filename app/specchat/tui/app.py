@@ -22,7 +22,7 @@ from specchat.engine.protocol import (
     PromptProgress,
     Round,
 )
-from specchat.errors import EngineCrashed
+from specchat.errors import EngineCrashed, SpecchatError
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.chat_commands import ChatCommands
 from specchat.tui.command_runner import CommandRunner
@@ -167,6 +167,13 @@ class SpecchatApp(App[None], inherit_bindings=False):
     async def action_new_chat(self) -> None:
         """Begin a new conversation."""
         await self._pane.new()
+
+    async def open_conversation(self, key: int, message: int | None = None) -> None:
+        """Show a conversation of the store; the line on screen goes through this message."""
+        try:
+            await self._pane.open(key, message)
+        except SpecchatError as error:
+            self._pane.complain(error)
 
     def action_messages(self) -> None:
         """Go to the messages."""

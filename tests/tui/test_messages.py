@@ -1,0 +1,310 @@
+"""What can be done with messages that were said, and that nothing of them is lost."""
+
+import json
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from specchat.chat.records import Message
+from specchat.chat.store import Store, StoreProblem, default_path
+from specchat.tui.app import SpecchatApp
+from specchat.tui.conversation import Conversation
+from specchat.tui.transcript import MOST, PAGE
+from specchat.tui.widgets.chat_view import ChatView
+from specchat.tui.widgets.messages import Answer, Earlier, Question, Said
+from tui.screen_driver import (
+    WIDE,
+    ask,
+    ask_and_wait,
+    cards,
+    chat,
+    hint,
+    make_app,
+    notes,
+    prompt,
+    tails,
+    until_ready,
+    wait_until,
+)
+from tui.scripted_engine import ANSWER
+
+
+def said(pilot: Pilot[None]) -> list[Said]:
+    """The messages on screen."""
+    return pilot.app.query_one(ChatView).said
+
+
+def speakers(pilot: Pilot[None]) -> list[str]:
+    """Who said them, and which try each is."""
+    return [str(each.query_one(".speaker").render()) for each in said(pilot)]
+
+
+def kept() -> list[Message]:
+    """What is on the disk of the conversation that was used last, all tries and wordings."""
+    store = Store.open(default_path())
+    key = store.last_used()
+    messages = [] if key is None else list(store.load(key).messages.values())
+    store.close()
+    return messages
+
+
+def last_said(app: SpecchatApp) -> str:
+    """The text of the last message of the line on screen."""
+    return app.conversation.path[-1].text
+
+
+async def press_on(pilot: Pilot[None], kind: type[Said], *keys: str) -> None:
+    """Press keys with the focus on the last message of a kind."""
+    [*_, last] = [each for each in said(pilot) if isinstance(each, kind)]
+    last.focus()
+    await pilot.pause()
+    await pilot.press(*keys)
+
+
+async def until_answered(pilot: Pilot[None], n_messages: int) -> None:
+    """Wait until so many messages of the conversation are kept and none is being written."""
+    app = pilot.app
+    assert isinstance(app, SpecchatApp)
+    await wait_until(pilot, lambda: app.state == "ready" and not tails(pilot))
+    assert len(kept()) == n_messages
+
+
+async def test_an_answer_is_kept_with_all_that_is_known_of_it() -> None:
+    async with make_app("happy", system="Be brief.").run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "How?")
+        question, answer = kept()
+        assert (question.role, question.text, question.state) == ("user", "How?", "complete")
+        assert (answer.role, answer.text, answer.state) == ("assistant", ANSWER, "complete")
+        assert answer.parent == question.id
+        record = answer.answer
+        assert record is not None
+        assert record.target == "Target-7B-Q4_K_M.gguf"
+        assert record.draft == "Draft-0.5B-Q8_0.gguf"
+        assert (record.drafter, record.rule, record.draft_length) == ("chain", "token", 3)
+        assert (record.seed, record.figures.accepted > 0) == (1, True)
+    store = Store.open(default_path())
+    [summary] = store.conversations()
+    assert summary.title
+    assert store.load(summary.id).setup.system == "Be brief."
+
+
+async def test_a_question_is_on_the_disk_before_its_answer_ends() -> None:
+    async with make_app("hold").run_test(size=WIDE) as pilot:
+        await until_ready(pilot)
+        await ask(pilot, "Two lines, please.")
+        await wait_until(pilot, lambda: bool(tails(pilot)))
+        await wait_until(pilot, lambda: kept()[-1].text.startswith("The first line."))
+        assert [(each.role, each.state) for each in kept()] == [
+            ("user", "complete"),
+            ("assistant", "writing"),
+        ]
+        await pilot.press("escape")
+        await until_answered(pilot, 2)
+        assert kept()[-1].state == "stopped"
+
+
+async def test_quitting_in_mid_answer_keeps_what_came() -> None:
+    async with make_app("hold").run_test(size=WIDE) as pilot:
+        await until_ready(pilot)
+        await ask(pilot, "first")
+        await wait_until(pilot, lambda: bool(tails(pilot)))
+        await pilot.press("ctrl+q")
+    [_, answer] = kept()
+    assert answer.state == "interrupted"
+    assert answer.text.startswith("The first line.")
+
+
+async def test_a_question_that_is_given_back_leaves_nothing_behind() -> None:
+    async with make_app("prefill").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask(pilot, "A long one")
+        await wait_until(pilot, lambda: "reading" in notes(pilot)[0])
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.state == "ready")
+        assert app.conversation.key is None
+        assert kept() == []
+
+
+async def test_another_wording_of_a_question_stands_beside_the_first() -> None:
+    async with make_app("echo").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask_and_wait(pilot, "one")
+        prompt(pilot).insert("unsent")
+        await press_on(pilot, Question, "e")
+        assert prompt(pilot).text == "one"
+        await pilot.press(" ", "m", "o", "r", "e", "enter")
+        await until_answered(pilot, 4)
+        assert speakers(pilot) == ["you\n< 2/2 >", "model"]
+        assert last_said(app) == "one more"
+        assert prompt(pilot).text == "unsent"
+        await press_on(pilot, Question, "left")
+        await wait_until(pilot, lambda: speakers(pilot)[0] == "you\n< 1/2 >")
+        assert [each.text for each in app.conversation.path] == ["one", "one"]
+        await press_on(pilot, Question, "left")
+        assert speakers(pilot)[0] == "you\n< 1/2 >"
+
+
+async def test_editing_is_given_up_with_escape() -> None:
+    async with make_app("echo").run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "one")
+        prompt(pilot).insert("unsent")
+        await press_on(pilot, Question, "e")
+        await pilot.press("escape")
+        assert prompt(pilot).text == "unsent"
+        await pilot.press("enter")
+        await until_answered(pilot, 4)
+        assert speakers(pilot) == ["you", "model", "you", "model"]
+
+
+async def test_a_question_is_answered_again_beside_the_first_answer() -> None:
+    async with make_app("echo").run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "one")
+        await press_on(pilot, Answer, "r")
+        await until_answered(pilot, 3)
+        assert speakers(pilot) == ["you", "model\n< 2/2 >"]
+        await press_on(pilot, Question, "r")
+        await until_answered(pilot, 4)
+        assert speakers(pilot) == ["you", "model\n< 3/3 >"]
+
+
+async def test_an_answer_is_worded_otherwise_and_the_engine_reads_that() -> None:
+    async with make_app("recall").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask_and_wait(pilot, "one")
+        await press_on(pilot, Answer, "e")
+        prompt(pilot).load_text("my own words")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: last_said(app) == "my own words")
+        assert speakers(pilot) == ["you", "model\n< 2/2 >"]
+        await ask_and_wait(pilot, "two")
+        turns = json.loads(last_said(app).strip("`"))
+        assert turns == [["user", "one"], ["assistant", "my own words"], ["user", "two"]]
+
+
+async def test_a_new_conversation_branches_off() -> None:
+    async with make_app("echo").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask_and_wait(pilot, "one")
+        await ask_and_wait(pilot, "two")
+        before = app.conversation.key
+        said(pilot)[1].focus()
+        await pilot.press("b")
+        await wait_until(pilot, lambda: app.conversation.key != before)
+        assert [each.text for each in app.conversation.path] == ["one", "one"]
+        assert "two" not in chat(pilot)
+        assert len(app.conversation.store.conversations()) == 2
+
+
+async def test_a_message_is_copied() -> None:
+    async with make_app("happy").run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "How?")
+        await press_on(pilot, Answer, "c")
+        assert pilot.app.clipboard == ANSWER
+        assert hint(pilot) == "copied"
+
+
+async def test_the_arrows_walk_through_messages_and_back_to_the_prompt() -> None:
+    async with make_app("echo").run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "one")
+        await ask_and_wait(pilot, "two")
+        await pilot.press("ctrl+up")
+        assert pilot.app.focused is said(pilot)[3]
+        await pilot.press("up", "up")
+        assert pilot.app.focused is said(pilot)[1]
+        await pilot.press("down", "down", "down")
+        assert pilot.app.focused is prompt(pilot)
+
+
+async def test_messages_wait_for_the_answer_that_is_written() -> None:
+    async with make_app("hold").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask(pilot, "one")
+        await wait_until(pilot, lambda: bool(tails(pilot)))
+        for key in "erb":
+            await press_on(pilot, Question, key)
+            assert "Esc" in hint(pilot)
+        assert len(app.conversation.path) == 2
+
+
+def long_conversation(n_messages: int) -> int:
+    """A conversation on the disk; what the store calls it."""
+    store = Store.open(default_path())
+    key, parent = store.new(), None
+    for number in range(0, n_messages, 2):
+        parent = store.ask(key, f"question {number}", parent)
+        answer = store.begin_answer(key, parent)
+        store.finish(answer, "complete", text=f"answer {number + 1}")
+        parent = answer
+    store.close()
+    return key
+
+
+async def test_a_long_conversation_opens_at_its_end_and_comes_back_on_scrolling() -> None:
+    key = long_conversation(100)
+    async with make_app("echo").run_test(size=(80, 24)) as pilot:
+        app = await until_ready(pilot)
+        await app.open_conversation(key)
+        await wait_until(pilot, lambda: len(said(pilot)) == PAGE)
+        view = pilot.app.query_one(ChatView)
+        assert str(pilot.app.query_one(Earlier).render()).startswith("80 earlier")
+        await wait_until(pilot, lambda: view.is_at_end)
+        prompt(pilot).focus()
+        while len(said(pilot)) < 2 * PAGE:
+            await pilot.press("pageup")
+            await pilot.wait_for_scheduled_animations()
+        seen = next(each for each in said(pilot) if view.region.overlaps(each.region))
+        assert seen.message == app.conversation.path[80].id
+        assert str(pilot.app.query_one(Earlier).render()).startswith("60 earlier")
+
+
+async def test_what_is_far_up_leaves_the_screen_but_not_the_conversation() -> None:
+    key = long_conversation(2 * MOST)
+    async with make_app("recall").run_test(size=(80, 24)) as pilot:
+        app = await until_ready(pilot)
+        await app.open_conversation(key, app.conversation.store.load(key).path[PAGE].id)
+        await wait_until(pilot, lambda: len(said(pilot)) > MOST)
+        pilot.app.query_one(ChatView).scroll_end(animate=False)
+        await ask_and_wait(pilot, "and now?")
+        assert len(said(pilot)) == MOST - PAGE
+        assert len(json.loads(last_said(app).strip("`"))) == 2 * MOST + 1
+
+
+async def test_a_message_that_was_looked_for_has_the_focus() -> None:
+    key = long_conversation(100)
+    async with make_app("echo").run_test(size=(80, 24)) as pilot:
+        app = await until_ready(pilot)
+        wanted = app.conversation.store.load(key).path[10].id
+        await app.open_conversation(key, wanted)
+        await wait_until(pilot, lambda: isinstance(pilot.app.focused, Said))
+        focused = pilot.app.focused
+        assert isinstance(focused, Said)
+        assert focused.message == wanted
+
+
+async def test_a_conversation_that_cannot_be_saved_goes_on_and_says_so() -> None:
+    problem = StoreProblem("Tried to save.", "The disk is full.", "Make room.")
+    app = make_app("echo", store=lambda: Store.in_memory(problem))
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot)
+        await wait_until(pilot, lambda: len(cards(pilot)) == 1)
+        assert "The disk is full." in cards(pilot)[0]
+        await ask_and_wait(pilot, "one")
+        assert last_said(app) == "one"
+        assert len(cards(pilot)) == 1
+
+
+async def test_a_file_that_is_no_store_is_left_alone(specchat_home: Path) -> None:
+    default_path().write_bytes(b"something else entirely, and longer than a header of SQLite")
+    async with make_app("echo").run_test(size=WIDE) as pilot:
+        await wait_until(pilot, lambda: len(cards(pilot)) == 1)
+        await ask_and_wait(pilot, "one")
+    assert default_path().read_bytes().startswith(b"something else")
+
+
+def test_a_conversation_that_was_never_asked_anything_is_not_kept() -> None:
+    store = Store.in_memory()
+    conversation = Conversation(lambda: store)
+    conversation.ask("one")
+    assert conversation.withdraw() == "one"
+    assert store.conversations() == []
+    assert conversation.key is None
