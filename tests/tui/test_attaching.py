@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from specchat.tui.widgets.attachment_line import AttachedFile
 from tui.screen_driver import (
@@ -16,6 +17,7 @@ from tui.screen_driver import (
     notes,
     prompt,
     questions,
+    screen,
     tails,
     until_ready,
     wait_until,
@@ -44,8 +46,8 @@ def attached(pilot: Pilot[None]) -> list[str]:
 
 def last_question(pilot: Pilot[None]) -> str:
     """As the conversation has it."""
-    app = pilot.app
-    return next(m.content for m in reversed(app.conversation.messages) if m.role == "user")  # type: ignore[attr-defined]
+    said = screen(pilot).conversation.messages
+    return next(each.content for each in reversed(said) if each.role == "user")
 
 
 async def paste(pilot: Pilot[None], text: str) -> None:
@@ -99,7 +101,7 @@ async def test_files_are_taken_off_by_key_and_by_mouse() -> None:
         await until_ready(pilot)
         await attach(pilot, "sum", "src/sums.py")
         await attach(pilot, "my", "my notes.md")
-        shown = [str(row.content) for row in prompt(pilot).attached.query("Static").results()]  # type: ignore[attr-defined]
+        shown = [str(row.content) for row in prompt(pilot).attached.query(Static)]
         assert shown[-1] == "  2 files · about 410 tokens together"
         await pilot.press("shift+tab", "delete")
         await wait_until(pilot, lambda: len(attached(pilot)) == 1)

@@ -21,14 +21,13 @@ from specchat.tui.attachments import (
 )
 
 BACKTICKS = st.text(alphabet="`~ab \n", max_size=40)
-TEXTS = st.one_of(BACKTICKS, st.text(st.characters(exclude_characters="\r\0"), max_size=80))
+TEXTS = st.one_of(BACKTICKS, st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=80))
 
 
 def refusal(path: Path | str, here: Path | None = None) -> NotAttached:
     """Why a file is not attached."""
     with pytest.raises(NotAttached) as caught:
         read_attachment(str(path), here)
-    assert str(path)[:20] in caught.value.tried
     return caught.value
 
 

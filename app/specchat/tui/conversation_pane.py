@@ -177,7 +177,6 @@ class ConversationPane(Vertical):
     def change(self, setup: Setup) -> None:
         """Let the conversation set this for itself."""
         self.conversation.set_up(setup)
-        self._show_drafter()
         self._changed()
 
     async def new(self) -> None:
@@ -212,7 +211,6 @@ class ConversationPane(Vertical):
 
     def engine_is(self, state: EngineState) -> None:
         """It can answer, cannot yet, or cannot any more."""
-        self._show_drafter()
         self._engine = state
         self._changed()
 
@@ -284,6 +282,7 @@ class ConversationPane(Vertical):
         self._trouble = trouble
 
     def _changed(self) -> None:
+        self._show_drafter()
         self.prompt.refusal = REFUSALS[self.state]
         self.prompt.hint("")
         self.post_message(self.Changed())

@@ -110,10 +110,10 @@ def _folder_of(part: str) -> str:
 def _best(part: str, paths: list[str] | tuple[str, ...]) -> list[str]:
     """Paths that have this in them; hidden ones only where they are asked for."""
     low = part.lower()
-    hidden = part.startswith(".")
-    found = [
-        path for path in paths if low in path.lower() and (hidden or not path.startswith("."))
-    ]
+    if low.startswith("."):
+        found = [path for path in paths if path.lower().startswith(low)]
+    else:
+        found = [path for path in paths if low in path.lower() and not path.startswith(".")]
     found.sort(key=lambda path: (_rank(path.lower(), low), path.count("/"), path))
     return found[:MOST_SHOWN]
 

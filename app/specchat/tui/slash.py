@@ -19,6 +19,7 @@ from specchat.speculation.settings import (
 from specchat.tui.suggestions import Suggestion
 
 COMMAND = re.compile(r"/(\S*)(?:\s+([\s\S]*))?")
+WHOLE_NUMBER = re.compile("-?[0-9]{1,18}")
 NO_PRESET = "none"
 NO_SYSTEM = "none"
 
@@ -231,7 +232,7 @@ def draft_length(argument: str) -> DraftLength:
     """
     if argument.lower() == "auto":
         return "auto"
-    if argument.isascii() and argument.lstrip("-").isdigit():
+    if WHOLE_NUMBER.fullmatch(argument):
         return int(argument)
     raise SlashProblem(
         f"Tried to set the draft length to {argument}.",

@@ -39,6 +39,7 @@ class HelpScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1,q", "dismiss", "Close", id="help.close", key_display="esc"),
+        Binding("ctrl+c", "app.interrupt", show=False, system=True),
     ]
 
     def __init__(
