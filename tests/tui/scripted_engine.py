@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from specchat.engine.protocol import (
     Command,
     EngineFacts,
@@ -169,8 +171,9 @@ class Script:
             case "recall":
                 turns = [[m.role, m.content] for m in command.conversation]
                 self.answer(command, "`" + json.dumps(turns) + "`")
-            case "settings":
-                self.answer(command, "`" + json.dumps(_settings_of(command)) + "`")
+            case "asked":
+                asked = (command.sampling, command.speculation, command.max_tokens)
+                self.answer(command, f"`{json.dumps(msgspec.to_builtins(asked))}`")
             case "plain":
                 self.answer(command, ANSWER, drafted=0)
             case "crash":
@@ -237,16 +240,6 @@ class Script:
                 case Shutdown():
                     break
         sys.exit(0)
-
-
-def _settings_of(command: Generate) -> dict[str, object]:
-    """What the answer is to be made with, as far as a chat can change it."""
-    first = command.conversation[0]
-    return {
-        "system": first.content if first.role == "system" else None,
-        "draft_length": command.speculation.draft_length,
-        "rule": command.speculation.rule,
-    }
 
 
 def _after_round(before: Figures, drafted: int, accepted: int, seconds: float) -> Figures:

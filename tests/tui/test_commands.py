@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from specchat.speculation.settings import SpeculationSettings
+from specchat.tui.app import SpecchatApp
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.slash import COMMANDS
@@ -52,6 +53,12 @@ def said(pilot: Pilot[None]) -> str:
 async def write(pilot: Pilot[None], text: str) -> None:
     """Type it, letter by letter."""
     await pilot.press(*({" ": "space", "/": "slash", "@": "at"}.get(key, key) for key in text))
+
+
+def asked(app: SpecchatApp) -> object:
+    """How guesses were to be made for the last answer."""
+    _, speculation, _ = json.loads(app.conversation.path[-1].text.strip("`"))
+    return speculation
 
 
 async def test_commands_are_offered_while_they_are_typed() -> None:
@@ -112,23 +119,22 @@ async def test_keys_that_come_all_at_once_run_a_command() -> None:
 
 
 async def test_a_change_holds_for_the_next_answer_and_for_this_conversation_only() -> None:
-    async with make_app("settings").run_test(size=WIDE) as pilot:
+    async with make_app("asked").run_test(size=WIDE) as pilot:
         app = await until_ready(pilot)
         await ask(pilot, "/length 3")
         await ask(pilot, "/rule token")
         await ask(pilot, "/system Be brief.")
         await wait_until(pilot, lambda: app.conversation.setup.system == "Be brief.")
         await ask_and_wait(pilot, "What holds?")
-        answer = json.loads(app.conversation.path[-1].text.strip("`"))
-        assert answer == {"system": "Be brief.", "draft_length": 3, "rule": "token"}
+        assert asked(app) == {"drafter": "auto", "draft_length": 3, "rule": "token"}
+        assert app.conversation.setup.system == "Be brief."
         key = app.conversation.key
         assert key is not None
         assert app.conversation.store.load(key).setup == app.conversation.setup
         await ask(pilot, "/clear")
         await wait_until(pilot, lambda: app.conversation.key is None)
         await ask_and_wait(pilot, "And now?")
-        answer = json.loads(app.conversation.path[-1].text.strip("`"))
-        assert answer == {"system": None, "draft_length": "auto", "rule": "auto"}
+        assert asked(app) == {"drafter": "auto", "draft_length": "auto", "rule": "auto"}
 
 
 async def test_what_is_wrong_is_said_and_nothing_is_lost() -> None:

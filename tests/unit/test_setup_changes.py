@@ -4,30 +4,33 @@ import pytest
 
 from specchat.chat.records import Setup
 from specchat.errors import InvalidSetting
+from specchat.settings import Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
-from specchat.tui.conversation_settings import ConversationSettings
+from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.setup_changes import CHANGES, LoadedFor, change
 from specchat.tui.slash import COMMANDS
 
 LOADED = LoadedFor(longest_draft=16, has_draft=True)
 
 
-def settings(setup: Setup = Setup(), temperature: float = 0.8) -> ConversationSettings:
-    """Of a conversation with this setup."""
-    return ConversationSettings(
-        SamplingSettings(temperature=temperature), SpeculationSettings(draft_length=4), setup
+def answers(setup: Setup = Setup(), temperature: float = 0.8) -> AnswerSettings:
+    """What holds in a conversation with this setup."""
+    settings = Settings(
+        sampling=SamplingSettings(temperature=temperature),
+        speculation=SpeculationSettings(draft_length=4),
     )
+    return AnswerSettings(settings, setup=setup)
 
 
 def test_a_drafter_is_changed_and_the_rest_stays() -> None:
-    changed, said = change(settings(), "conversation.drafter", "ngram", LOADED)
+    changed, said = change(answers(), "conversation.drafter", "ngram", LOADED)
 
     assert changed.setup.speculation == SpeculationSettings(drafter="ngram", draft_length=4)
     assert said == "Who guesses: text that was seen before."
 
 
 def test_two_changes_add_up() -> None:
-    changed, _ = change(settings(), "conversation.drafter", "none", LOADED)
+    changed, _ = change(answers(), "conversation.drafter", "none", LOADED)
     changed, said = change(changed, "conversation.length", "auto", LOADED)
 
     assert changed.speculation == SpeculationSettings(drafter="none", draft_length="auto")
@@ -43,35 +46,35 @@ def test_two_changes_add_up() -> None:
     ],
 )
 def test_a_length_says_what_it_comes_to(length: str, said: str) -> None:
-    changed, told = change(settings(), "conversation.length", length, LOADED)
+    changed, told = change(answers(), "conversation.length", length, LOADED)
 
     assert changed.speculation.draft_length == int(length)
     assert told.startswith(said)
 
 
 def test_a_rule_says_what_it_is_here() -> None:
-    _, said = change(settings(), "conversation.rule", "auto", LOADED)
+    _, said = change(answers(), "conversation.rule", "auto", LOADED)
     assert said == "Guesses are kept by the rule auto, which is block here."
-    _, said = change(settings(temperature=0), "conversation.rule", "coupled", LOADED)
+    _, said = change(answers(temperature=0), "conversation.rule", "coupled", LOADED)
     assert said == "Guesses are kept by the rule coupled, which is greedy here."
 
 
 def test_a_rule_that_is_not_lossless_here_is_refused() -> None:
     with pytest.raises(InvalidSetting, match="greedy"):
-        change(settings(), "conversation.rule", "greedy", LOADED)
+        change(answers(), "conversation.rule", "greedy", LOADED)
 
 
 def test_a_draft_model_that_is_not_loaded_is_told_of() -> None:
     without = LoadedFor(longest_draft=16, has_draft=False)
 
-    _, said = change(settings(), "conversation.drafter", "model", without)
+    _, said = change(answers(), "conversation.drafter", "model", without)
     assert "F2" in said
-    _, said = change(settings(), "conversation.drafter", "model", LOADED)
+    _, said = change(answers(), "conversation.drafter", "model", LOADED)
     assert "F2" not in said
 
 
 def test_a_system_prompt_is_set_and_taken_away() -> None:
-    changed, _ = change(settings(), "conversation.system", "Be brief.", LOADED)
+    changed, _ = change(answers(), "conversation.system", "Be brief.", LOADED)
     assert changed.setup.system == "Be brief."
     changed, said = change(changed, "conversation.system", "none", LOADED)
     assert changed.setup.system == ""
@@ -79,7 +82,7 @@ def test_a_system_prompt_is_set_and_taken_away() -> None:
 
 
 def test_no_preset_takes_everything_back() -> None:
-    before = settings(Setup(system="Be brief.", speculation=SpeculationSettings(draft_length=9)))
+    before = answers(Setup(system="Be brief.", speculation=SpeculationSettings(draft_length=9)))
     changed, _ = change(before, "conversation.preset", "none", LOADED)
 
     assert changed.setup.system is None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from textual import events, on
@@ -12,7 +12,6 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer
 
-from specchat.chat.records import Setup
 from specchat.engine.protocol import (
     Event,
     Failed,
@@ -23,9 +22,12 @@ from specchat.engine.protocol import (
     Round,
 )
 from specchat.errors import EngineCrashed, SpecchatError
+from specchat.settings import Choices, Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.chat_commands import ChatCommands
 from specchat.tui.command_runner import CommandRunner
+from specchat.tui.actions import require_known_names
+from specchat.tui.answer_settings import AnswerSettings, given_in_full
 from specchat.tui.conversation import Conversation
 from specchat.tui.conversation_pane import ConversationPane, State
 from specchat.tui.copying import told
@@ -35,7 +37,9 @@ from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
 from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
+from specchat.tui.preferences import Preferences
 from specchat.tui.screens.pairs import PairsScreen
+from specchat.tui.screens.press_key import PressKeyScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.loading_bar import LoadingBar
@@ -55,6 +59,8 @@ from specchat.tui.world import World
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
 
+DEFAULTS = Settings()
+
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the panel folds to a line."""
 
@@ -68,6 +74,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         speculation: how guesses are made, for every answer.
         system: instructions before the conversation.
         max_tokens: the longest answer.
+        settings: of the file.
+        given: options of the command line, by their names; None: all of the above were given.
         world: the engine and the machine.
     """
 
@@ -84,9 +92,14 @@ class SpecchatApp(App[None], inherit_bindings=False):
         *,
         system: str | None = None,
         max_tokens: int | None = None,
+        settings: Settings = DEFAULTS,
+        given: Mapping[str, Any] | None = None,
         world: World | None = None,
     ) -> None:
         super().__init__()
+        self._preferences = Preferences(self, settings, self._settings_changed)
+        if given is None:
+            given = given_in_full(sampling, speculation, system, max_tokens)
         world = world or World()
         self._live = LiveFigures()
         self._top_line = TopLine()
@@ -96,16 +109,14 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._line = SpeculationLine()
         self._loader = PairLoader(choice, world, self.hear)
         self.engine = self._loader.engine
-        self.conversation = Conversation(world.open_store, Setup(system=system))
+        self.conversation = Conversation(world.open_store)
         download_line = DownloadLine()
         self._pane = ConversationPane(
             self.conversation,
             self._live,
             self._loading_bar,
             download_line,
-            sampling=sampling,
-            speculation=speculation,
-            max_tokens=max_tokens,
+            answers=AnswerSettings(settings, given),
             send=self.engine.send,
         )
         self._prompt = self._pane.prompt
@@ -132,6 +143,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Load, or ask what to load; the person can write meanwhile."""
+        self._preferences.begin(self._prompt)
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
         self._prompt.focus()
         self._show_figures()
@@ -198,6 +210,13 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Load a pair that has been downloaded."""
         await self._pairs.use(Pick(pair=name), self._loader.choice)
 
+    def action_settings(self) -> None:
+        """Set everything that can be set."""
+        from specchat.tui.screens.settings import SettingsScreen
+
+        if not isinstance(self.screen, SettingsScreen):
+            self.push_screen(SettingsScreen(self._preferences, lambda: self._pane.answers))
+
     def action_help(self) -> None:
         """Tell about the place where the person is."""
         screen = self.screen
@@ -248,6 +267,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey out what would do nothing now; starting again shows only when it can be done."""
+        if isinstance(self.screen, PressKeyScreen):
+            return False
         if action == "stop":
             return self._pane.can_stop or None
         if action == "restart":
@@ -345,6 +366,15 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     # Helpers
 
+    def _settings_changed(self, settings: Settings) -> None:
+        """What holds for answers and for the next load follows the file."""
+        from specchat.choosing.choice import asked_anew
+
+        self._pane.set_up(self._pane.answers.with_settings(settings))
+        choice = self._loader.choice
+        self._loader.choice = asked_anew(choice, self._pane.answers.asked(choice.asked))
+        self.call_after_refresh(self._show_figures)
+
     def _begin(self, choice: Choice) -> None:
         """Load this pair in place of the present one; the conversation stays."""
         self._pane.end_early("stopped")
@@ -371,15 +401,21 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._line.show(self._live)
 
 
-def run(
-    choice: Choice,
-    sampling: SamplingSettings,
-    speculation: SpeculationSettings,
-    *,
-    system: str | None = None,
-    max_tokens: int | None = None,
-) -> int:
-    """Show the chat until the person quits; the exit code of the process."""
-    app = SpecchatApp(choice, sampling, speculation, system=system, max_tokens=max_tokens)
+def run(choice: Choice, settings: Settings, choices: Choices, given: Mapping[str, Any]) -> int:
+    """Show the chat until the person quits; the exit code of the process.
+
+    Raises:
+        SettingsProblem: the settings name a theme or an action that does not exist.
+    """
+    require_known_names(settings)
+    app = SpecchatApp(
+        choice,
+        choices.sampling,
+        choices.speculation,
+        system=choices.system,
+        max_tokens=choices.max_tokens,
+        settings=settings,
+        given=given,
+    )
     app.run()
     return app.return_code or 0

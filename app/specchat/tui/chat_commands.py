@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,11 @@ from specchat.tui.copying import answer_text, last_code, told
 from specchat.tui.setup_changes import CHANGES, LoadedFor, change
 from specchat.tui.slash import Names, Value
 from specchat.tui.widgets.card import Card
+from specchat.tui.wording import SEPARATOR, shorten
 
 if TYPE_CHECKING:
     from specchat.engine.protocol import Load
+    from specchat.settings import Preset
     from specchat.tui.app import SpecchatApp
     from specchat.tui.conversation import Conversation
     from specchat.tui.conversation_pane import ConversationPane
@@ -61,8 +63,8 @@ class ChatCommands:
             longest_draft=self._load().plan.max_draft_length,
             has_draft=pane.loaded is None or pane.loaded.drafter != "ngram",
         )
-        settings, said = change(pane.settings, action, argument, loaded)
-        pane.change(settings.setup)
+        answers, said = change(pane.answers, action, argument, loaded)
+        pane.set_up(answers)
         pane.prompt.say(said)
 
     async def pairs(self, name: str) -> None:
@@ -113,8 +115,12 @@ def last_answer(conversation: Conversation) -> tuple[str, Tags | None] | None:
     return None
 
 
-def slash_names(presets: Callable[[], Iterable[Value]] = tuple) -> Names:
-    """What commands can name; the catalog is read once, when it is first asked for."""
+def slash_names(presets: Callable[[], Mapping[str, Preset]]) -> Names:
+    """What commands can name; the catalog is read once, when it is first asked for.
+
+    Args:
+        presets: those of the settings, by name.
+    """
     known: list[Value] = []
 
     def pairs() -> list[Value]:
@@ -125,4 +131,14 @@ def slash_names(presets: Callable[[], Iterable[Value]] = tuple) -> Names:
             known.extend(Value(name, catalog.title(pair)) for name, pair in catalog.pairs.items())
         return known
 
-    return {"presets": presets, "pairs": pairs}
+    def preset_values() -> list[Value]:
+        return [Value(name, _means(preset)) for name, preset in presets().items()]
+
+    return {"presets": preset_values, "pairs": pairs}
+
+
+def _means(preset: Preset) -> str:
+    parts = [f"temperature {preset.sampling.temperature:g}"]
+    if preset.system:
+        parts.append(shorten(" ".join(preset.system.split()), 40))
+    return SEPARATOR.join(parts)

@@ -1,6 +1,7 @@
 """The left of the screen: the chat and the prompt, and the conversation that they show."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Literal
 
 from textual import on
@@ -23,10 +24,11 @@ from specchat.engine.protocol import (
     Stop,
 )
 from specchat.errors import SpecchatError
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from specchat.speculation.settings import SpeculationSettings
+from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.chat_commands import slash_names
-from specchat.tui.conversation import Conversation, OpenAnswer
-from specchat.tui.conversation_settings import ConversationSettings, drafter_of
+from specchat.tui.conversation import Conversation, OpenAnswer, instructed
+from specchat.tui.drafting import drafter_of
 from specchat.tui.exchange import Exchange
 from specchat.tui.transcript import Transcript
 from specchat.tui.turns import NEEDS_QUIET, Turns
@@ -56,9 +58,7 @@ class ConversationPane(Vertical):
         conversation: what is shown.
         live: gets the figures of answers.
         between: widgets between chat and prompt.
-        sampling: how tokens are drawn.
-        speculation: how guesses are made.
-        max_tokens: the longest answer.
+        answers: what holds for the next answer.
         send: tells the engine something.
     """
 
@@ -70,24 +70,20 @@ class ConversationPane(Vertical):
         conversation: Conversation,
         live: LiveFigures,
         *between: Widget,
-        sampling: SamplingSettings,
-        speculation: SpeculationSettings,
-        max_tokens: int | None,
+        answers: AnswerSettings,
         send: Callable[[Command], Awaitable[None]],
     ) -> None:
         super().__init__(id="left")
         self.conversation = conversation
         self.chat = ChatView()
         self.prompt = Prompt(
-            slash_names(), recent=lambda limit: conversation.store.questions(limit)
+            slash_names(lambda: self._answers.settings.presets), recent=lambda limit: conversation.store.questions(limit)
         )
         self.alarms: tuple[Notice, ...] = ()
         """Of the last answer."""
         self.loaded: Loaded | None = None
         """What answers."""
-        self._sampling = sampling
-        self._speculation = speculation
-        self._max_tokens = max_tokens
+        self._answers = answers
         self._live = live
         self._between = between
         self._send = send
@@ -120,14 +116,26 @@ class ConversationPane(Vertical):
         return "answering" if answering else self._engine
 
     @property
-    def settings(self) -> ConversationSettings:
-        """What holds for the next answer."""
-        return ConversationSettings(self._sampling, self._speculation, self.conversation.setup)
-
-    @property
     def can_stop(self) -> bool:
         """Whether there is something that Esc ends."""
         return self.state == "answering" or self._turns.is_editing
+
+    @property
+    def answers(self) -> AnswerSettings:
+        """What holds for the next answer of this conversation."""
+        return replace(self._answers, setup=self.conversation.setup)
+
+    @property
+    def speculation(self) -> SpeculationSettings:
+        """How guesses are made."""
+        return self.answers.speculation
+
+    def set_up(self, answers: AnswerSettings) -> None:
+        """Hold by this from the next answer on; what it sets for the conversation is kept there."""
+        self._answers = answers
+        if answers.setup != self.conversation.setup:
+            self.conversation.set_up(answers.setup)
+        self._changed()
 
     # What the person does
 
@@ -173,11 +181,6 @@ class ConversationPane(Vertical):
         elif self._turns.is_editing:
             self._turns.end_edit()
             self.refresh_bindings()
-
-    def change(self, setup: Setup) -> None:
-        """Let the conversation set this for itself."""
-        self.conversation.set_up(setup)
-        self._changed()
 
     async def new(self) -> None:
         """Begin a new conversation; an answer under way is stopped first, and kept."""
@@ -249,12 +252,13 @@ class ConversationPane(Vertical):
     # Helpers
 
     async def _generate(self, answer: OpenAnswer) -> None:
+        answers = self.answers
         request = Generate(
             id=answer.id,
-            conversation=self.conversation.messages,
-            sampling=self.settings.sampling,
-            speculation=self.settings.speculation,
-            max_tokens=self._max_tokens,
+            conversation=instructed(self.conversation.messages, answers.system),
+            sampling=answers.sampling,
+            speculation=answers.speculation,
+            max_tokens=answers.max_tokens,
         )
         self._exchange.begin(answer, request, self.loaded)
         self._changed()
@@ -265,6 +269,7 @@ class ConversationPane(Vertical):
         await self.stop()
         self._turns.end_edit()
         self.end_early("stopped")
+        self._answers = self._answers.for_conversation(Setup())
         self._live.clear()
         self.alarms = ()
         self.prompt.focus()
@@ -272,7 +277,7 @@ class ConversationPane(Vertical):
     def _show_drafter(self) -> None:
         """Tell the panel who is to guess."""
         if self.loaded is not None:
-            self._live.drafter = drafter_of(self.loaded, self.settings.speculation)
+            self._live.drafter = drafter_of(self.loaded, self.speculation)
 
     def _tell_trouble(self) -> None:
         """Once, when conversations cannot be saved, and why."""

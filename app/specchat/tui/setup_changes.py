@@ -1,10 +1,9 @@
 """What a command changes for the conversation: pure, and each change said in a sentence."""
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 from specchat.speculation.settings import DraftLength
-from specchat.tui.conversation_settings import ChangeableSettings
+from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.slash import DRAFTERS, NO_PRESET, NO_SYSTEM, draft_length
 
 CHANGES = (
@@ -15,8 +14,6 @@ CHANGES = (
     "conversation.preset",
 )
 """Actions that change the conversation's setup."""
-
-Settings = TypeVar("Settings", bound=ChangeableSettings)
 
 
 @dataclass(frozen=True)
@@ -29,8 +26,8 @@ class LoadedFor:
 
 
 def change(
-    settings: Settings, action: str, argument: str, loaded: LoadedFor
-) -> tuple[Settings, str]:
+    answers: AnswerSettings, action: str, argument: str, loaded: LoadedFor
+) -> tuple[AnswerSettings, str]:
     """The settings after a command, and what holds from now on.
 
     Raises:
@@ -40,30 +37,30 @@ def change(
         case "conversation.system":
             system = "" if argument == NO_SYSTEM else argument
             said = "The system prompt is set." if system else "There is no system prompt now."
-            return settings.with_system(system), said
+            return answers.with_system(system), said
         case "conversation.preset":
-            return _preset(settings, argument)
+            return _preset(answers, argument)
         case "conversation.drafter":
             means = DRAFTERS.get(argument, argument)
             said = f"Who guesses: {means}.{_no_draft(argument, loaded)}"
-            return settings.with_speculation(drafter=argument), said
+            return answers.with_speculation(drafter=argument), said
         case "conversation.rule":
-            changed = settings.with_speculation(rule=argument)
+            changed = answers.with_speculation(rule=argument)
             rule = changed.speculation.effective_rule(changed.sampling)
             here = f", which is {rule} here" if rule != argument else ""
             return changed, f"Guesses are kept by the rule {argument}{here}."
         case "conversation.length":
             length = draft_length(argument)
             said = f"{_length_text(length)}{_too_long(length, loaded)}"
-            return settings.with_speculation(draft_length=length), said
+            return answers.with_speculation(draft_length=length), said
     raise ValueError(f"{action} changes no setup")
 
 
-def _preset(settings: Settings, name: str) -> tuple[Settings, str]:
+def _preset(answers: AnswerSettings, name: str) -> tuple[AnswerSettings, str]:
     """A preset takes the place of everything that the conversation has set before."""
     if name == NO_PRESET:
-        return settings.with_preset(""), "This conversation is as the settings have it now."
-    return settings.with_preset(name), f"This conversation is as the preset {name} has it now."
+        return answers.with_preset(""), "This conversation is as the settings have it now."
+    return answers.with_preset(name), f"This conversation is as the preset {name} has it now."
 
 
 def _length_text(length: DraftLength) -> str:
