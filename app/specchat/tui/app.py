@@ -24,10 +24,10 @@ from specchat.engine.protocol import (
 from specchat.errors import EngineCrashed, SpecchatError
 from specchat.settings import Choices, Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
-from specchat.tui.chat_commands import ChatCommands
-from specchat.tui.command_runner import CommandRunner
 from specchat.tui.actions import require_known_names
 from specchat.tui.answer_settings import AnswerSettings, given_in_full
+from specchat.tui.chat_commands import ChatCommands
+from specchat.tui.command_runner import CommandRunner
 from specchat.tui.conversation import Conversation
 from specchat.tui.conversation_pane import ConversationPane, State
 from specchat.tui.copying import told
@@ -36,8 +36,8 @@ from specchat.tui.interrupts import AGAIN_S, Interrupts
 from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
-from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.preferences import Preferences
+from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.screens.press_key import PressKeyScreen
 from specchat.tui.widgets.card import Card

@@ -269,7 +269,7 @@ class Prompt(FoldingText, inherit_bindings=False):
         row, column = self.cursor_location
         typed = self.document.get_line(row)[:column]
         if row == 0 and slash.is_command(typed):
-            self._offer(slash.complete(typed, self.names))
+            self._complete_command(typed)
         elif (part := mention(typed)) is not None:
             self._complete_path(part)
         else:
@@ -287,6 +287,13 @@ class Prompt(FoldingText, inherit_bindings=False):
     def _offer(self, offered: Sequence[Suggestion]) -> None:
         self._offered_at = self.cursor_location
         self.popup.show(offered)
+
+    def _complete_command(self, typed: str) -> None:
+        try:
+            self._offer(slash.complete(typed, self.names))
+        except SpecchatError as error:  # such as a catalog of the person's that does not read
+            self.popup.hide()
+            self.say(f"{error.message} {error.next_step}")
 
     def _complete_path(self, part: str) -> None:
         if not part:
