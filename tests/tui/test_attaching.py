@@ -7,7 +7,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from specchat.tui.widgets.attachment_line import AttachedFile
+from specchat.tui.widgets.attachment_line import CROSS, AttachedFile
 from tui.screen_driver import (
     WIDE,
     ask,
@@ -70,7 +70,7 @@ async def test_a_file_is_found_attached_measured_and_sent() -> None:
         await write(pilot, "Explain ")
         await attach(pilot, "sum", "src/sums.py")
         assert prompt(pilot).text == "Explain @src/sums.py "
-        assert attached(pilot) == ["× src/sums.py · 32 B, about 8 tokens"]
+        assert attached(pilot) == [f"{CROSS} src/sums.py · 32 B, about 8 tokens"]
         await pilot.press("enter")
         await wait_until(pilot, lambda: questions(pilot) == 1)
         expected = f"src/sums.py:\n\n```py\n{SUMS}```\n\nExplain @src/sums.py"
@@ -132,7 +132,7 @@ async def test_a_dropped_file_is_offered_and_taken(project: Path) -> None:
         await paste(pilot, f"'{project}/my notes.md' ")
         assert listed(pilot) == ["attach my notes.md", "keep the path as text"]
         await pilot.press("enter")
-        assert attached(pilot) == ["× my notes.md · 2 kB, about 400 tokens"]
+        assert attached(pilot) == [f"{CROSS} my notes.md · 2 kB, about 400 tokens"]
         assert prompt(pilot).text == "see "
 
 

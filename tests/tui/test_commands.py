@@ -242,7 +242,9 @@ async def test_f1_lists_them() -> None:
         await until_ready(pilot)
         await pilot.press("f1")
         await wait_until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        text = "\n".join(str(line.content) for line in pilot.app.screen.query("#help Static").results(Static))
+        text = "\n".join(
+            str(line.content) for line in pilot.app.screen.query("#help Static").results(Static)
+        )
         for command in COMMANDS:
             assert command.shown in text
             assert command.does in text

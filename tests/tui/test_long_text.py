@@ -5,7 +5,8 @@ from textual.pilot import Pilot
 from specchat.tui.widgets.long_text import LongText
 from specchat.tui.widgets.messages import Question
 from tui.screen_driver import WIDE, make_app, prompt, questions, until_ready, wait_until
-from tui.test_pasting import LONG, paste
+from tui.test_attaching import paste
+from tui.test_pasting import LONG
 
 
 def shown(pilot: Pilot[None]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tui.screen_driver import ask_and_wait, prompt, until_ready, wait_until
+from tui.screen_driver import ask_and_wait, until_ready, wait_until
 from tui.test_attaching import attach, paste
 from tui.test_commands import listed, said, write
 from tui.test_snapshots import SMALLEST, Compare, looks_the_same
@@ -58,9 +58,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
-@pytest.mark.parametrize(
-    "size", [SMALLEST, (80, 24), (120, 40)], ids=["60x16", "80x24", "120x40"]
-)
+@pytest.mark.parametrize("size", [SMALLEST, (80, 24), (120, 40)], ids=["60x16", "80x24", "120x40"])
 def test_commands(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert looks_the_same(snap_compare, "happy", choosing_a_command, size)
 

@@ -1,8 +1,9 @@
 """Up and Down: what was sent before."""
 
 from tui.screen_driver import WIDE, ask, ask_and_wait, make_app, prompt, until_ready, wait_until
+from tui.test_attaching import paste
 from tui.test_commands import listed, said
-from tui.test_pasting import LONG, WORD, paste
+from tui.test_pasting import LONG, WORD
 
 
 async def test_up_and_down_go_through_what_was_sent() -> None:

@@ -21,7 +21,9 @@ from specchat.tui.attachments import (
 )
 
 BACKTICKS = st.text(alphabet="`~ab \n", max_size=40)
-TEXTS = st.one_of(BACKTICKS, st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=80))
+TEXTS = st.one_of(
+    BACKTICKS, st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=80)
+)
 
 
 def refusal(path: Path | str, here: Path | None = None) -> NotAttached:
@@ -162,7 +164,18 @@ def test_dropped_files_are_known_however_the_terminal_writes_them(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "a.txt", "/no/such/file", "see {path}", "{path} it's", "http://[x", "a\0/b", "~nobody/x"]
+    "text",
+    [
+        "",
+        " ",
+        "a.txt",
+        "/no/such/file",
+        "see {path}",
+        "{path} it's",
+        "http://[x",
+        "a\0/b",
+        "~nobody/x",
+    ],
 )
 def test_other_text_is_no_path(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.txt").write_text("x")

@@ -51,13 +51,20 @@ def test_a_mention_begins_with_an_at_sign(typed: str, part: str) -> None:
     assert mention(typed) == part
 
 
-@pytest.mark.parametrize("typed", ["", "me@example.org", "@done ", 'a "@b" c', '@"my file" ', "@@a"])
+@pytest.mark.parametrize(
+    "typed", ["", "me@example.org", "@done ", 'a "@b" c', '@"my file" ', "@@a"]
+)
 def test_other_at_signs_begin_none(typed: str) -> None:
     assert mention(typed) is None
 
 
 def test_names_that_begin_as_typed_come_first(folder: Path) -> None:
-    assert found(folder, "ma") == ["src/main.py", "src/maths/", "docs/domain.md", "src/maths/sums.py"]
+    assert found(folder, "ma") == [
+        "src/main.py",
+        "src/maths/",
+        "docs/domain.md",
+        "src/maths/sums.py",
+    ]
 
 
 def test_upper_and_lower_case_are_the_same(folder: Path) -> None:

@@ -13,13 +13,13 @@ from specchat.tui.slash import COMMANDS
 LOADED = LoadedFor(longest_draft=16, has_draft=True)
 
 
-def answers(setup: Setup = Setup(), temperature: float = 0.8) -> AnswerSettings:
+def answers(setup: Setup | None = None, temperature: float = 0.8) -> AnswerSettings:
     """What holds in a conversation with this setup."""
     settings = Settings(
         sampling=SamplingSettings(temperature=temperature),
         speculation=SpeculationSettings(draft_length=4),
     )
-    return AnswerSettings(settings, setup=setup)
+    return AnswerSettings(settings, setup=setup or Setup())
 
 
 def test_a_drafter_is_changed_and_the_rest_stays() -> None:

@@ -134,12 +134,9 @@ def test_no_text_confuses_the_parser(text: str) -> None:
     command = f"/{text}"
     if not is_command(command):
         return
-    try:
-        parse(command, NAMES)
-    except SpecchatError as error:
-        assert error.tried
-        assert error.next_step
     complete(command, NAMES)
+    if not is_whole(command, NAMES):
+        assert trouble(command).next_step
 
 
 def test_a_slash_lists_everything() -> None:
@@ -185,7 +182,11 @@ def test_values_are_asked_for_only_where_they_matter() -> None:
     asked: list[str] = []
 
     def source(name: str) -> Callable[[], list[Value]]:
-        return lambda: asked.append(name) or []
+        def values() -> list[Value]:
+            asked.append(name)
+            return []
+
+        return values
 
     names: Names = {"presets": source("presets"), "pairs": source("pairs")}
     for typed in ("/", "/pa", "/draft ", "/pair"):

@@ -35,9 +35,7 @@ class ChatCommands:
         load: what is loaded, or about to be.
     """
 
-    def __init__(
-        self, app: SpecchatApp, pane: ConversationPane, load: Callable[[], Load]
-    ) -> None:
+    def __init__(self, app: SpecchatApp, pane: ConversationPane, load: Callable[[], Load]) -> None:
         self._app = app
         self._pane = pane
         self._load = load

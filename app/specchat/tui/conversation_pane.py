@@ -77,7 +77,8 @@ class ConversationPane(Vertical):
         self.conversation = conversation
         self.chat = ChatView()
         self.prompt = Prompt(
-            slash_names(lambda: self._answers.settings.presets), recent=lambda limit: conversation.store.questions(limit)
+            slash_names(lambda: self._answers.settings.presets),
+            recent=lambda limit: conversation.store.questions(limit),
         )
         self.alarms: tuple[Notice, ...] = ()
         """Of the last answer."""

@@ -1,4 +1,4 @@
-"""Long pasted texts, each shown in the prompt as one word such as `[pasted 3,120 lines, 214 kB]`."""
+"""Long pasted texts: each is one word in the prompt, such as `[pasted 3,120 lines, 214 kB]`."""
 
 import re
 

@@ -71,8 +71,8 @@ class SlashCommand:
 
     def known_values(self, names: Names) -> tuple[Value, ...]:
         """Everything that can be listed."""
-        more = names[self.source]() if self.source in names else ()
-        return (*self.values, *more)
+        more = names.get(self.source) if self.source else None
+        return (*self.values, *more()) if more else self.values
 
 
 DRAFTERS = {
@@ -212,7 +212,9 @@ def parse(text: str, names: Names) -> Given:
             "/help lists what there is. Write // to begin a message with a slash.",
         )
     if argument and not command.argument:
-        raise SlashProblem(f"Tried {text.strip()}.", f"/{name} stands alone.", "Leave the rest out.")
+        raise SlashProblem(
+            f"Tried {text.strip()}.", f"/{name} stands alone.", "Leave the rest out."
+        )
     if not argument and not command.optional and command.argument:
         raise SlashProblem(
             f"Tried /{name}.", "Something is missing.", f"Write it as {command.shown}."

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from specchat.tui.attachments import Attachment, tokens_text
 from specchat.tui.wording import SEPARATOR, visible
 
-CROSS = "×"
+CROSS = "\N{MULTIPLICATION SIGN}"
 CROSS_COLUMNS = 2
 
 

@@ -90,7 +90,14 @@ class Question(Said):
     """What the person wrote, as it was written."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "unfold", "More", id="message.unfold", show=False, tooltip="Show all of a long message, or its beginning"),
+        Binding(
+            "enter",
+            "unfold",
+            "More",
+            id="message.unfold",
+            show=False,
+            tooltip="Show all of a long message, or its beginning",
+        ),
     ]
 
     def __init__(self, text: str, message: int = 0, place: tuple[int, int] = (1, 1)) -> None:

@@ -325,7 +325,7 @@ class Prompt(FoldingText, inherit_bindings=False):
             (row, column),
             maintain_selection_offset=False,
         )
-        self._attach(suggestion.paths)
+        self._attach_files(suggestion.paths)
 
     def take_and_run(self) -> None:
         """Take what is highlighted; a command that is whole with it is obeyed."""
@@ -336,7 +336,7 @@ class Prompt(FoldingText, inherit_bindings=False):
 
     # Files
 
-    def _attach(self, paths: Sequence[str]) -> None:
+    def _attach_files(self, paths: Sequence[str]) -> None:
         for path in paths:
             try:
                 self.attached.add(read_attachment(path))
@@ -350,8 +350,7 @@ class Prompt(FoldingText, inherit_bindings=False):
         except SpecchatError as error:
             self.say(f"{error.message} The path stays as text.")
             return
-        row, column = self.cursor_location
-        start = max(0, column - len(pasted))
+        start = max(0, self.cursor_location[1] - len(pasted))
         names = ", ".join(file.name for file in files)
         measure = files[0].measure if len(files) == 1 else f"{len(files)} files"
         self._offer(
