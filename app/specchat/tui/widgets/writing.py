@@ -30,7 +30,8 @@ class Writing(Vertical):
     def take(self, event: OptionList.OptionSelected) -> None:
         """A row of the list was clicked."""
         event.stop()
-        self._prompt.take_and_run()
+        # In its own turn: what a widget sends on behalf of its parent does not go beyond that.
+        self._prompt.call_later(self._prompt.take_and_run)
 
     @on(AttachmentLine.Changed)
     def go_on(self, event: AttachmentLine.Changed) -> None:
