@@ -133,7 +133,7 @@ COMMANDS = (
         "preset",
         "Preset",
         "conversation.preset",
-        "Take sampling, speculation and system prompt from a preset",
+        "Sampling, speculation and system prompt by a name",
         "NAME",
         values=(Value(NO_PRESET, "as in the settings"),),
         source="presets",

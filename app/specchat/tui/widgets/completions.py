@@ -14,7 +14,9 @@ from specchat.tui.wording import visible
 
 MOST_ROWS = 8
 EDGES = 2
-"""Rows of the border; columns of border and padding come to twice that."""
+"""Rows of the border, and its columns."""
+OPTION_PADDING = 2
+SCROLLBAR = 1
 WIDEST_LABEL = 40
 
 
@@ -86,7 +88,7 @@ class Completions(OptionList, can_focus=False):
         width = self.size.width
         if not width and isinstance(around, Widget):
             width = around.size.width - EDGES
-        return width - 2
+        return width - OPTION_PADDING - SCROLLBAR
 
 
 def _row(label: str, detail: str, column: int) -> Content:

@@ -21,9 +21,9 @@ class Writing(Vertical):
         self._prompt = prompt
 
     def compose(self) -> ComposeResult:
+        yield self._prompt.popup
         yield self._prompt.quiet
         yield self._prompt.attached
-        yield self._prompt.popup
         yield self._prompt
 
     @on(OptionList.OptionSelected)
