@@ -97,13 +97,9 @@ def test_from_where_the_person_stopped_it(
         assert_goes_on(speaker, target, QUESTIONS[0], stopped, drafter)
 
 
-def test_what_was_said_is_not_decoded_again(
-    speaker: Speaker, drafter: SpeculationSettings
-) -> None:
+def test_what_was_said_is_not_decoded_again(speaker: Speaker, drafter: SpeculationSettings) -> None:
     stopped = speaker.answer(QUESTIONS[0], speculation=drafter, max_tokens=20)
-    rest = speaker.answer(
-        QUESTIONS[0], begun=stopped.text, speculation=drafter, max_tokens=10
-    )
+    rest = speaker.answer(QUESTIONS[0], begun=stopped.text, speculation=drafter, max_tokens=10)
     assert rest.figures.reused_tokens == rest.figures.prompt_tokens - 1
     assert rest.figures.prompt_tokens == stopped.figures.prompt_tokens + 20
 

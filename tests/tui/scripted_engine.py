@@ -156,7 +156,7 @@ class Script:
             case "fail-midway" if first:
                 self.rounds(command, _pieces("Half of it"))
                 self.send(_for_answer(PROMPT_TOO_LONG, command.id))
-            case "prefill" if first:
+            case "prefill" | "go-on" if first and (command.begun or self.scenario == "prefill"):
                 self.send(PromptProgress(id=command.id, done=512, total=2048, reused=0))
                 self.finish(command, "", Figures(), self.wait_for_stop(command.id))
             case "hold" if first:

@@ -278,8 +278,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
         return True
 
     def on_key(self, event: events.Key) -> None:
-        """Typing goes to the prompt, wherever the focus is in the chat."""
-        if len(self.screen_stack) > 1:
+        """Typing goes to the prompt, wherever the focus is in the chat, but for keys that do
+        something there."""
+        if len(self.screen_stack) > 1 or event.key in self.screen.active_bindings:
             return
         if event.is_printable and event.character and self.focused is not self._prompt:
             self._prompt.focus()

@@ -194,7 +194,7 @@ class ConversationPane(Vertical):
         """Show a conversation of the store.
 
         Args:
-            message: the line on screen goes through it, and it has the focus.
+            message: the line on screen goes through it, and it is in view.
 
         Raises:
             StoreProblem: it is not there.
@@ -257,6 +257,7 @@ class ConversationPane(Vertical):
         request = Generate(
             id=answer.id,
             conversation=instructed(self.conversation.messages, answers.system),
+            begun=answer.begun.text if answer.begun else "",
             sampling=answers.sampling,
             speculation=answers.speculation,
             max_tokens=answers.max_tokens,

@@ -114,4 +114,4 @@ class Turns:
         sibling = self._conversation.sibling(message, step)
         if sibling is not None:
             self._conversation.show(sibling)
-            self._transcript.show(sibling)
+            self._transcript.show(sibling, focus=True)

@@ -41,9 +41,9 @@ class Said(Horizontal, can_focus=True):
     """
 
     HELP = (
-        "A message of the conversation. Another wording or another answer stands beside the one that "
-        "is there, and nothing is overwritten; < 2/3 > is the second of three, and the left and right "
-        "arrow keys go from one to the next."
+        "A message of the conversation. Another wording or another answer stands beside the one "
+        "that is there, and nothing is overwritten; < 2/3 > is the second of three, and the left "
+        "and right arrow keys go from one to the next."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "wish('above')", "Above", id="message.above", show=False),
