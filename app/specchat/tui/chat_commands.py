@@ -50,6 +50,7 @@ class ChatCommands:
             "app.bench": self.bench,
             "chat.copy": self.copy,
             "chat.new": lambda _: app.action_new_chat(),
+            "app.settings": lambda _: app.action_settings(),
             "app.help": lambda _: app.action_help(),
             "app.quit": lambda _: app.action_quit(),
         }
