@@ -1,7 +1,5 @@
 """Numbers and texts as the screen shows them. The figures' definitions are those of `Figures`."""
 
-import re
-
 from specchat.speculation.metrics import Figures
 
 SEPARATOR = " · "
@@ -20,12 +18,14 @@ _PICTURES = {code: 0x2400 + code for code in range(0x20) if code != 0x09}
 _PICTURES |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
 
 # What a text area takes for the end of a line.
-_LINE_END = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE_ENDS = ("\r\n", *"\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 
 
 def line_ends(text: str) -> str:
     """The text with newlines for line ends of every kind."""
-    return _LINE_END.sub("\n", text)
+    for end in _LINE_ENDS:
+        text = text.replace(end, "\n")
+    return text
 
 
 def visible_line(line: str) -> str:
