@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from rich.color import ColorType
-from rich.segment import Segment
-from rich.style import Style
+from rich.color import Color, ColorType
 from textual.app import App
 from textual.command import CommandPalette
-from textual.pilot import Pilot
 
 from specchat.settings import ScreenSettings, Settings
 from specchat.settings_file import read_settings
@@ -180,22 +177,18 @@ def test_an_unknown_action_and_an_unknown_theme_are_refused_with_the_nearest() -
     ]
 
 
-def styles(app: App[None]) -> Iterator[Style]:
-    """The style of everything that is drawn, as it goes to the terminal."""
-    for y in range(app.size.height):
-        for segment in line(app, y):
-            if segment.style is not None:
-                yield segment.style
-
-
-def line(app: App[None], y: int) -> list[Segment]:
-    """A line of the whole screen."""
-    strips = app.screen._compositor.render_strips(app.size)
-    return list(strips[y])
+def colours(app: App[None]) -> Iterator[Color]:
+    """The colours of everything that is drawn and seen, as they go to the terminal."""
+    for strip in app.screen._compositor.render_strips(app.size):
+        for text, style, _ in strip:
+            if style is not None and style.bgcolor is not None:
+                yield style.bgcolor
+            if style is not None and style.color is not None and text.strip():
+                yield style.color
 
 
 @pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
-@pytest.mark.parametrize("key", [None, "f1", "f4"])
+@pytest.mark.parametrize("key", [None, "f1", "f4", "ctrl+p"])
 async def test_an_ansi_theme_uses_the_terminal_s_own_colours(theme: str, key: str | None) -> None:
     app = app_with_settings(f"[screen]\ntheme = '{theme}'\n", "alarm")
     async with app.run_test(size=WIDE) as pilot:
@@ -203,9 +196,7 @@ async def test_an_ansi_theme_uses_the_terminal_s_own_colours(theme: str, key: st
         if key is not None:
             await pilot.press(key)
             await wait_until(pilot, lambda: len(app.screen_stack) > 1)
-        colours = [c for style in styles(app) for c in (style.color, style.bgcolor) if c]
-        assert colours
-        assert {c.type for c in colours} <= {ColorType.DEFAULT, ColorType.STANDARD}
+        assert {colour.type for colour in colours(app)} == {ColorType.DEFAULT, ColorType.STANDARD}
 
 
 @pytest.mark.parametrize("theme", ["textual-dark", "ansi-dark"])
@@ -214,16 +205,14 @@ async def test_no_color_leaves_no_hue(theme: str, monkeypatch: pytest.MonkeyPatc
     app = app_with_settings(f"[screen]\ntheme = '{theme}'\n", "alarm")
     async with app.run_test(size=WIDE) as pilot:
         await ask_and_wait(pilot, "How?")
-        hues = [c for style in styles(app) for c in (style.color, style.bgcolor) if c and hue(c)]
-        assert hues == []
+        assert [colour for colour in colours(app) if has_hue(colour)] == []
 
 
-def hue(colour: object) -> bool:
-    """Whether a colour is neither grey nor the terminal's own."""
-    triplet = getattr(colour, "triplet", None)
-    if getattr(colour, "type", None) == ColorType.DEFAULT:
+def has_hue(colour: Color) -> bool:
+    """Whether it is neither a grey nor the terminal's own."""
+    if colour.type == ColorType.DEFAULT:
         return False
-    return triplet is None or len({*triplet}) > 1
+    return colour.triplet is None or len({*colour.triplet}) > 1
 
 
 async def test_the_smallest_screen_has_room_for_an_open_panel() -> None:
@@ -232,5 +221,3 @@ async def test_the_smallest_screen_has_room_for_an_open_panel() -> None:
         await ask_and_wait(pilot, "How?")
         assert app.query_one("#panel").region.right <= 60
         assert prompt(pilot).region.width > 10
-
-

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Button, Input, Select, Tabs, TextArea
+from textual.widgets import Button, Input, OptionList, Select, Static, Tabs, TextArea
 
 from specchat.settings_file import read_settings
 from specchat.tui.screens.help import HelpScreen
@@ -40,7 +40,7 @@ PRESET = '[presets.code]\nsystem = "Write code."\n[presets.code.sampling]\ntempe
 async def asked(pilot: Pilot[None]) -> tuple[dict[str, Any], dict[str, Any], int | None]:
     """What the engine is asked for with the next question: sampling, speculation, length."""
     await ask_and_wait(pilot, "How?")
-    line = chat(pilot).splitlines()[-2].strip("`")
+    line = [each for each in chat(pilot).splitlines() if each.startswith("`[")][-1].strip("`")
     sampling, speculation, max_tokens = json.loads(line)
     return sampling, speculation, max_tokens
 
@@ -56,11 +56,16 @@ async def test_every_setting_is_listed_with_its_words_and_when_it_is_felt() -> N
         await open_settings(pilot)
         for table in tables():
             pilot.app.screen.query_one(Tabs).active = table
-            await wait_until(pilot, lambda table=table: settings_screen(pilot).shown == table)
+            await until_shown(pilot, table)
             for field in fields_of(table):
                 if field.name != "preset":
                     assert field.explanation in said(pilot, field.name)
                     assert field.effect in said(pilot, field.name)
+
+
+async def until_shown(pilot: Pilot[None], group: str) -> None:
+    """Wait for a group."""
+    await wait_until(pilot, lambda: settings_screen(pilot).shown == group)
 
 
 def settings_screen(pilot: Pilot[None]) -> SettingsScreen:
@@ -143,9 +148,9 @@ async def test_a_choice_is_made_by_mouse() -> None:
         assert await pilot.click("#screen")
         await wait_until(pilot, lambda: settings_screen(pilot).shown == "screen")
         choice = row(pilot, "enter").query_one(Choice)
-        assert await pilot.click(choice)
+        await pilot.click(choice)
         await wait_until(pilot, lambda: choice.expanded)
-        assert await pilot.click("SelectOverlay", offset=(3, 2))
+        assert await pilot.click(choice.query_one("SelectOverlay"), offset=(3, 2))
         await wait_until(pilot, lambda: read_settings().screen.enter == "newline")
 
 
@@ -212,13 +217,13 @@ async def test_a_key_that_does_something_else_too_is_said() -> None:
         await choose_action(pilot, "chat.new")
         await pilot.press("f2")
         await wait_until(pilot, lambda: "chat.new" in file())
-        assert "“Choose another model and draft” too" in str(shown.query(".about").first().content)
+        assert "“Choose another model and draft” too" in str(
+            shown.query_one("KeyList > .about", Static).content
+        )
 
 
 async def choose_action(pilot: Pilot[None], id: str) -> None:
     """Ask for another key for an action."""
-    from textual.widgets import OptionList
-
     options = pilot.app.screen.query_one(OptionList)
     options.focus()
     options.highlighted = next(i for i, line in enumerate(listed(pilot)) if f" {id} " in line)
@@ -266,8 +271,6 @@ async def test_a_preset_needs_a_name_of_its_own() -> None:
 
 def problem(pilot: Pilot[None]) -> str:
     """What is said below the name of a preset."""
-    from textual.widgets import Static
-
     return str(pilot.app.screen.query_one("PresetList > .problem", Static).content)
 
 

@@ -41,9 +41,7 @@ def looks_the_same(
             area.cursor_blink = False
         await pilot.wait_for_scheduled_animations()
 
-    return snap_compare(
-        app or app_with_settings(FILE), terminal_size=size, run_before=run_before
-    )
+    return snap_compare(app or app_with_settings(FILE), terminal_size=size, run_before=run_before)
 
 
 async def sampling(pilot: Pilot[None]) -> None:

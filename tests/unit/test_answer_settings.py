@@ -106,7 +106,7 @@ def test_a_preset_that_is_gone_leaves_the_settings_and_is_named() -> None:
 
 
 def test_a_rule_that_does_not_go_with_the_sampling_is_refused_where_it_is_chosen() -> None:
-    with pytest.raises(InvalidSetting, match="temperature 0.5"):
+    with pytest.raises(InvalidSetting, match=r"temperature 0\.5"):
         answers().with_speculation(rule="greedy")
 
     assert answers(temperature=0).with_speculation(rule="greedy").speculation.rule == "greedy"

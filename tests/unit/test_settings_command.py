@@ -1,14 +1,15 @@
 """The commands read settings.toml: what is given wins, and a mistake is a sentence."""
 
-from collections.abc import Iterator
+import select
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-import specchat.bench.command
-import specchat.headless
+from specchat import headless
+from specchat.bench import command as bench_command
 from specchat.choosing.choice import Choice
 from specchat.cli import cli
 from specchat.engine.protocol import Generate
@@ -66,13 +67,13 @@ class Asked:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """Settings are there, and what a command asks for is kept."""
     settings_path().write_text(SETTINGS)
     kept = Asked()
-    monkeypatch.setattr(specchat.headless, "run", kept.answer)
-    monkeypatch.setattr(specchat.bench.command, "bench", kept.measure)
-    yield kept
+    monkeypatch.setattr(headless, "run", kept.answer)
+    monkeypatch.setattr(bench_command, "bench", kept.measure)
+    return kept
 
 
 def run(asked: Asked, *arguments: str) -> Generate:
@@ -164,8 +165,6 @@ def test_the_doctor_names_the_mistake_and_goes_on() -> None:
     ],
 )
 def test_the_chat_refuses_what_the_screen_does_not_know(text: str, says: str) -> None:
-    import subprocess
-
     settings_path().write_text(text)
     with terminal() as (ours, theirs):
         done = subprocess.run(
@@ -179,8 +178,6 @@ def test_the_chat_refuses_what_the_screen_does_not_know(text: str, says: str) ->
 
 def ours_has_output(ours: int) -> bool:
     """Whether anything was drawn."""
-    import select
-
     return bool(select.select([ours], [], [], 0)[0]) and bool(next_piece(ours))
 
 

@@ -52,9 +52,9 @@ def shelves(
         platform: as `sys.platform`.
         own: folders of the settings; `~` is the home folder.
     """
-    folders = [*environment.get(OWN_FOLDERS, "").split(os.pathsep), *own]
+    named = [*environment.get(OWN_FOLDERS, "").split(os.pathsep), *own]
     candidates: list[tuple[Owner, list[Path]]] = [
-        ("folder", [Path(folder).expanduser() for folder in folders if folder]),
+        ("folder", [Path(name).expanduser() for name in named if name]),
         ("hugging_face", [hugging_face]),
         ("lm_studio", _lm_studio(home)),
         ("llama_cpp", _llama_cpp(environment, home, platform)),

@@ -196,7 +196,9 @@ class AnswerSettings:
         counting = self._counting
         return {name: counting[name] for name in table.__struct_fields__ if name in counting}
 
-    def _changed(self, overruled: Mapping[str, Any] | tuple[str, ...], **setup: Any) -> AnswerSettings:
+    def _changed(
+        self, overruled: Mapping[str, Any] | tuple[str, ...], **setup: Any
+    ) -> AnswerSettings:
         return replace(
             self,
             setup=msgspec.structs.replace(self.setup, **setup),

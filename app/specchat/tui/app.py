@@ -36,7 +36,7 @@ from specchat.tui.interrupts import AGAIN_S, Interrupts
 from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
-from specchat.tui.preferences import Preferences
+from specchat.tui.preferences import Preferences, has_ansi_theme
 from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.screens.press_key import PressKeyScreen
@@ -96,7 +96,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         given: Mapping[str, Any] | None = None,
         world: World | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(ansi_color=has_ansi_theme(settings) or None)
         self._preferences = Preferences(self, settings, self._settings_changed)
         if given is None:
             given = given_in_full(sampling, speculation, system, max_tokens)

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from textual.app import App
-
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 from textual.types import AnimationLevel
 
 from specchat.errors import SpecchatError
@@ -39,12 +38,13 @@ class Preferences:
         self._first_theme = theme_for(os.environ) or app.theme
         self._first_animations = app.animation_level
         self._theme = settings.screen.theme or self._first_theme
-        # Before the screen is drawn for the first time.
+        # Before the screen is drawn for the first time; from now on the theme says which colours.
+        app.set_reactive(App.ansi_color, None)
         app.theme = self._theme
 
     def begin(self, prompt: Prompt) -> None:
         """The screen is there: let it look and behave as is set."""
-        self._prompt = prompt
+        self._prompt, self._chat = prompt, prompt.screen
         self._put_into_effect()
         self._app.theme_changed_signal.subscribe(self._app, self._remember_theme)
 
@@ -79,7 +79,7 @@ class Preferences:
         self._theme = screen.theme or self._first_theme
         app.theme = self._theme
         for name in PANEL_CLASSES:
-            app.set_class(name == f"-panel-{screen.panel}", name)
+            self._chat.set_class(name == f"-panel-{screen.panel}", name)
         app.animation_level = animation_level(screen, os.environ, self._first_animations)
         self._prompt.cursor_blink = app.animation_level != "none"
         keymap = keymap_of(self.settings)
@@ -113,3 +113,13 @@ def theme_for(environment: Mapping[str, str]) -> str | None:
         return None
     background = environment.get("COLORFGBG", "").rpartition(";")[2]
     return "textual-light" if background in LIGHT_BACKGROUNDS else None
+
+
+def has_ansi_theme(settings: Settings) -> bool:
+    """Whether the theme leaves all colours to the terminal.
+
+    The application has to know that from the start: with NO_COLOR it then leaves colours out, in
+    place of making them grey.
+    """
+    theme = BUILTIN_THEMES.get(settings.screen.theme or "")
+    return theme is not None and theme.ansi

@@ -100,7 +100,7 @@ class KeyList(Vertical):
     def _line(self, action: Action) -> Content:
         keys = self._keys(action)
         mark = " " if keys == action.keys else "*"
-        line = [(f"{mark}{self._shown(keys)}".ljust(KEYS_WIDTH), "bold"), " "]
+        line = [Content.styled(f"{mark}{self._shown(keys)}".ljust(KEYS_WIDTH), "bold")]
         if self.size.width >= ROOM_FOR_IDS:
-            line += [(action.id.ljust(ID_WIDTH), "$foreground-muted"), " "]
-        return Content.assemble(*line, action.does)
+            line.append(Content.styled(action.id.ljust(ID_WIDTH), "$foreground-muted"))
+        return Content(" ").join([*line, Content(action.does)])

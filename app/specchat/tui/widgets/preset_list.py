@@ -68,7 +68,7 @@ class PresetList(VerticalScroll, can_focus=False):
         self._active = SettingRow(active, preferences, lambda *_: None)
         self._new_name = Input(placeholder="a name", compact=True)
         self._said = Static("", markup=False, classes="problem")
-        self._rows = Vertical(id="presets")
+        self._rows = Vertical(id="preset-rows")
 
     def compose(self) -> ComposeResult:
         yield self._active
@@ -96,7 +96,9 @@ class PresetList(VerticalScroll, can_focus=False):
             self._say("✗ It needs a name.")
             return
         if name in self._preferences.settings.presets:
-            self._say(f"✗ There is a preset {visible(name)}. Delete it first, or take another name.")
+            self._say(
+                f"✗ There is a preset {visible(name)}. Delete it first, or take another name."
+            )
             return
         problem = self._preferences.save(("presets", name), as_preset(self._answers()))
         if not problem:

@@ -1,4 +1,4 @@
-"""One setting on the screen: what it is now, what it means, and what is wrong with what was typed."""
+"""One setting on the screen: what it is, what it means, and what is wrong with what was typed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from textual.widgets import Input, Select, Static, Switch, TextArea
 
 from specchat.tui.preferences import Preferences
 from specchat.tui.setting_fields import SettingField
+from specchat.tui.widgets.prompt import PAGE_KEYS
 from specchat.tui.wording import visible
 
 Instead = Callable[[str, str], tuple[Any, str] | None]
@@ -26,6 +27,14 @@ class Choice(Select[str], inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,space", "show_overlay", "Open the list", id="settings.open", show=False),
+    ]
+
+
+class Words(TextArea, inherit_bindings=False):
+    """Text of several lines; the page keys go to other groups."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        b for b in TextArea.BINDINGS if isinstance(b, Binding) and b.key not in PAGE_KEYS
     ]
 
 
@@ -148,7 +157,7 @@ class SettingRow(Vertical):
             case "line":
                 return Input(present, placeholder=empty, compact=True, select_on_focus=False)
             case "text" | "lines":
-                return TextArea(
+                return Words(
                     present,
                     placeholder=empty,
                     compact=True,
