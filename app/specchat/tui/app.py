@@ -58,6 +58,7 @@ from specchat.tui.world import World
 
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
+    from specchat.tui.widgets.conversation_list import Opened
 
 DEFAULTS = Settings()
 
@@ -76,6 +77,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         max_tokens: the longest answer.
         settings: of the file.
         given: options of the command line, by their names; None: all of the above were given.
+        resume: whether to go on with the conversation that was used last.
         world: the engine and the machine.
     """
 
@@ -94,6 +96,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         max_tokens: int | None = None,
         settings: Settings = DEFAULTS,
         given: Mapping[str, Any] | None = None,
+        resume: bool = False,
         world: World | None = None,
     ) -> None:
         super().__init__(ansi_color=has_ansi_theme(settings) or None)
@@ -101,6 +104,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         if given is None:
             given = given_in_full(sampling, speculation, system, max_tokens)
         world = world or World()
+        self._resumes = resume
         self._live = LiveFigures()
         self._top_line = TopLine()
         self._loading_bar = LoadingBar()
@@ -147,6 +151,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
         self._prompt.focus()
         self._show_figures()
+        if self._resumes:
+            self.call_after_refresh(self._resume)
         if self._loader.choice.first_run:
             self._pairs.open(self._loader.choice, first_run=True)
         else:
@@ -187,6 +193,13 @@ class SpecchatApp(App[None], inherit_bindings=False):
         except SpecchatError as error:
             self._pane.complain(error)
 
+    def action_conversations(self) -> None:
+        """Look for another conversation."""
+        from specchat.tui.screens.conversations import ConversationsScreen
+
+        screen = ConversationsScreen(self.conversation.store, self.conversation.key)
+        self.push_screen(screen, self._leave_conversations)
+
     def action_messages(self) -> None:
         """Go to the messages."""
         self._pane.go_to_messages()
@@ -221,7 +234,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Tell about the place where the person is."""
         screen = self.screen
         if not isinstance(screen, HelpScreen):
-            notices = () if isinstance(screen, PairsScreen) else self._pane.alarms
+            notices = self._pane.alarms if len(self.screen_stack) == 1 else ()
             written = () if screen.is_modal else commands_listed()
             help_screen = HelpScreen(notices, place_of(screen), tuple(keys_of(screen)), written)
             self.push_screen(help_screen)
@@ -376,6 +389,21 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._loader.choice = asked_anew(choice, self._pane.answers.asked(choice.asked))
         self.call_after_refresh(self._show_figures)
 
+    async def _leave_conversations(self, opened: Opened | None) -> None:
+        if opened is not None and opened.conversation is not None:
+            await self.open_conversation(opened.conversation, opened.message)
+        elif opened is not None:
+            await self.action_new_chat()
+
+    async def _resume(self) -> None:
+        try:
+            last = self.conversation.store.last_used()
+        except SpecchatError as error:
+            self._pane.complain(error)
+            return
+        if last is not None:
+            await self.open_conversation(last)
+
     def _begin(self, choice: Choice) -> None:
         """Load this pair in place of the present one; the conversation stays."""
         self._pane.end_early("stopped")
@@ -402,7 +430,14 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._line.show(self._live)
 
 
-def run(choice: Choice, settings: Settings, choices: Choices, given: Mapping[str, Any]) -> int:
+def run(
+    choice: Choice,
+    settings: Settings,
+    choices: Choices,
+    given: Mapping[str, Any],
+    *,
+    resume: bool = False,
+) -> int:
     """Show the chat until the person quits; the exit code of the process.
 
     Raises:
@@ -417,6 +452,7 @@ def run(choice: Choice, settings: Settings, choices: Choices, given: Mapping[str
         max_tokens=choices.max_tokens,
         settings=settings,
         given=given,
+        resume=resume,
     )
     app.run()
     return app.return_code or 0

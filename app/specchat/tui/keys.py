@@ -10,6 +10,7 @@ BINDINGS: list[BindingType] = [
     Binding("escape", "stop", "Stop", id="chat.stop", tooltip="Stop the answer, keep what came"),
     Binding("f1", "help", "Help", id="app.help", tooltip="Keys, and what the figures mean"),
     Binding("f2", "pairs", "Pairs", id="app.pairs", tooltip="Choose another model and draft"),
+    Binding("f3", "conversations", "Chats", id="app.conversations", tooltip="All conversations"),
     Binding("f4", "settings", "Settings", id="app.settings", tooltip="Sampling, keys, colours"),
     Binding("ctrl+r", "restart", "Restart", id="engine.restart", tooltip="Start the engine again"),
     Binding(
