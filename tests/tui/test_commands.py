@@ -2,7 +2,9 @@
 
 import json
 import shlex
+from pathlib import Path
 
+import pytest
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static
@@ -258,3 +260,23 @@ async def test_a_refused_message_does_not_stop_commands() -> None:
         await ask(pilot, "/draft none")
         await wait_until(pilot, lambda: bool(said(pilot)))
         assert screen(pilot).conversation.setup.speculation is not None
+
+
+async def test_a_conversation_is_exported_into_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with make_app("echo").run_test(size=WIDE) as pilot:
+        await until_ready(pilot)
+        await ask(pilot, "/export")
+        await wait_until(pilot, lambda: said(pilot) == "There is nothing to export yet.")
+        await ask_and_wait(pilot, "Keep this.")
+        await ask(pilot, "/export")
+        await wait_until(pilot, lambda: said(pilot).startswith("Exported to "))
+        (markdown,) = tmp_path.glob("*.md")
+        assert markdown.name in said(pilot)
+        assert "Keep this." in markdown.read_text()
+        await ask(pilot, "/export json")
+        await wait_until(pilot, lambda: ".json" in said(pilot))
+        (exported,) = tmp_path.glob("*.json")
+        assert json.loads(exported.read_text())

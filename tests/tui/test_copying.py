@@ -1,6 +1,7 @@
 """Copying, and what else Ctrl+C does."""
 
 import psutil
+import pytest
 from textual.widgets import Markdown
 
 from specchat.tui.screens.help import HelpScreen
@@ -117,3 +118,13 @@ async def test_ctrl_c_quits_from_another_screen_too() -> None:
         await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
         await pilot.press("ctrl+c", "ctrl+c")
     assert app.return_code == 0
+
+
+async def test_ctrl_c_after_a_while_is_the_first_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app("happy")
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot)
+        monkeypatch.setattr("specchat.tui.interrupts.AGAIN_S", -1.0)
+        await pilot.press("ctrl+c", "ctrl+c")
+        assert hint(pilot) == "Ctrl+C again quits"
+        assert app.is_running

@@ -32,7 +32,7 @@ from specchat.tui.conversation import Conversation
 from specchat.tui.conversation_pane import ConversationPane, State
 from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
-from specchat.tui.interrupts import AGAIN_S, Interrupts
+from specchat.tui.interrupts import Interrupts
 from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
@@ -127,7 +127,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._pairs = PairSwitch(self, world, self._pane.chat, self._begin, download_line)
         self._commands = ChatCommands(self, self._pane, lambda: self._loader.choice.load)
         self._runner = CommandRunner(self._prompt, self._commands.table)
-        self._interrupts = Interrupts()
+        self._interrupts = Interrupts(self, self._prompt, self._pane.stop_answer)
 
     @property
     def state(self) -> State:
@@ -253,14 +253,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     async def action_interrupt(self) -> None:
         """Ctrl+C with nothing selected: stop the answer; twice in a row quits."""
-        if self._interrupts.again():
-            self.exit()
-            return
-        if self.state == "answering":
-            await self._pane.stop()
-        self._prompt.hint("Ctrl+C again quits")
-        if len(self.screen_stack) > 1:
-            self.notify("Ctrl+C again quits", timeout=AGAIN_S)
+        await self._interrupts.come()
 
     def action_copy_answer(self, what: str = "") -> None:
         """Copy the last answer, or `code`: its last code block."""

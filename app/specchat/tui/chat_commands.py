@@ -48,8 +48,10 @@ class ChatCommands:
             **{action: partial(self.change, action) for action in CHANGES},
             "app.pairs": self.pairs,
             "app.bench": self.bench,
+            "chat.export": self.export,
             "chat.copy": self.copy,
             "chat.new": lambda _: app.action_new_chat(),
+            "app.conversations": lambda _: app.action_conversations(),
             "app.settings": lambda _: app.action_settings(),
             "app.help": lambda _: app.action_help(),
             "app.quit": lambda _: app.action_quit(),
@@ -81,6 +83,19 @@ class ChatCommands:
         self._pane.chat.add(
             Card.of_notice(Notice("bench", "To measure this pair", command, advice))
         )
+
+    async def export(self, kind: str = "") -> None:
+        """Write the conversation into a file of the current folder."""
+        from specchat.tui.conversation_files import export_conversation
+
+        conversation, prompt = self._pane.conversation, self._pane.prompt
+        if conversation.key is None:
+            prompt.say("There is nothing to export yet.")
+            return
+        path = await export_conversation(
+            conversation.store, conversation.key, "json" if kind == "json" else "markdown"
+        )
+        prompt.say(f"Exported to {path}.")
 
     def copy(self, what: str = "") -> None:
         """Copy the last answer, or its last code block."""

@@ -174,14 +174,19 @@ class ConversationPane(Vertical):
 
     async def stop(self) -> None:
         """End the answer and keep what came, or give up editing."""
+        if self.conversation.open:
+            await self.stop_answer()
+        elif self._turns.is_editing:
+            self._turns.end_edit()
+            self.refresh_bindings()
+
+    async def stop_answer(self) -> None:
+        """End the answer, if there is one, and keep what came."""
         answer = self.conversation.open
         if answer and not answer.stopping:
             answer.stopping = True
             self._exchange.note("stopping")
             await self._send(Stop(answer.id))
-        elif self._turns.is_editing:
-            self._turns.end_edit()
-            self.refresh_bindings()
 
     async def new(self) -> None:
         """Begin a new conversation; an answer under way is stopped first, and kept."""

@@ -1,21 +1,46 @@
-"""Ctrl+C with nothing selected: once warns, twice in a row leaves."""
+"""Ctrl+C with nothing selected: once it stops the answer and warns, twice in a row it leaves."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+
+from textual.app import App
+
+from specchat.tui.widgets.prompt import Prompt
 
 AGAIN_S = 2.0
+WARNING = "Ctrl+C again quits"
 
 
 class Interrupts:
-    """Tells whether this one comes right after another."""
+    """What the person wants when Ctrl+C comes.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        app: is left.
+        prompt: where the warning is.
+        stop: ends the answer under way, if there is one.
+    """
+
+    def __init__(
+        self,
+        app: App[None],
+        prompt: Prompt,
+        stop: Callable[[], Awaitable[None]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._prompt = prompt
+        self._stop = stop
         self._clock = clock
         self._last = float("-inf")
 
-    def again(self) -> bool:
-        """One more came."""
+    async def come(self) -> None:
+        """It has come."""
         now = self._clock()
-        soon = now - self._last <= AGAIN_S
-        self._last = now
-        return soon
+        again, self._last = now - self._last <= AGAIN_S, now
+        if again:
+            self._app.exit()
+            return
+        await self._stop()
+        self._prompt.hint(WARNING)
+        if len(self._app.screen_stack) > 1:
+            self._app.notify(WARNING, timeout=AGAIN_S)

@@ -166,6 +166,7 @@ COMMANDS = (
         optional=True,
         values=(Value("code", "its last code block"),),
     ),
+    SlashCommand("chats", "Chats", "app.conversations", "All conversations: search, open, rename"),
     SlashCommand("settings", "Settings", "app.settings", "Sampling, speculation, keys, colours"),
     SlashCommand("clear", "New chat", "chat.new", "Begin a new chat"),
     SlashCommand("help", "Help", "app.help", "Keys, and what the figures mean"),
