@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from specchat.engine.protocol import (
     Command,
     EngineFacts,
@@ -191,6 +193,9 @@ class Script:
             case "left-out":
                 self.send(PromptProgress(id=command.id, done=1, total=1, reused=0, left_out=6))
                 self.answer(command, ANSWER)
+            case "asked":
+                asked = (command.sampling, command.speculation, command.max_tokens)
+                self.answer(command, f"`{json.dumps(msgspec.to_builtins(asked))}`")
             case "plain":
                 self.answer(command, ANSWER, drafted=0)
             case "crash":

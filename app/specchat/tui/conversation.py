@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -263,3 +263,9 @@ class Conversation:
         tree.put(self.store.message(message))
         self.open = OpenAnswer(next(self._ids), message, question=question)
         return self.open
+
+
+def instructed(said: Iterable[Message], system: str | None) -> tuple[Message, ...]:
+    """The messages with these instructions before them, in place of any others."""
+    before = (Message("system", system),) if system else ()
+    return (*before, *(message for message in said if message.role != "system"))
