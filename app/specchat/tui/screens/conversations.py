@@ -34,7 +34,7 @@ FOUND = 100
 DEBOUNCE_S = 0.12
 """How long the person has to pause in writing before what is written is searched for."""
 
-NOTHING_YET = "No conversations yet. What you ask is kept here."
+NOTHING_YET = "No conversations. What you ask is kept here."
 NOTHING_ARCHIVED = "Nothing is archived."
 NOTHING_FOUND = "No message and no title has all of these words."
 
@@ -73,7 +73,11 @@ class ConversationsScreen(ModalScreen[Opened | None]):
             tooltip="Give it another title; an empty one is made from its first exchange again",
         ),
         Binding(
-            "f8", "delete", "Delete", id="conversations.delete", tooltip="It can be brought back"
+            "f8",
+            "delete",
+            "Delete",
+            id="conversations.delete",
+            tooltip="Delete it; it can be brought back",
         ),
         Binding(
             "f4",
