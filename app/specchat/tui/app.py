@@ -12,8 +12,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer
 
+from specchat.engine.drafter_names import WITHOUT_NGRAMS, DrafterName
 from specchat.engine.protocol import (
-    DrafterName,
     Event,
     Failed,
     Finished,
@@ -314,8 +314,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._memory.show(self._loader.plan, self._loader.machine)
         choice = self._speculation.drafter
         drafter: DrafterName = event.drafter if choice == "auto" else choice
-        if choice == "model" and event.drafter == "ngram+mtp":
-            drafter = "mtp"
+        if choice == "model":
+            drafter = WITHOUT_NGRAMS.get(event.drafter, choice)
         self._live.drafter = drafter if self._speculation.draft_length else "none"
         self._loading_bar.display = False
         self._chat.settle_cards()
