@@ -125,8 +125,8 @@ def plan_memory(
     The draft and all layers go to the fast devices; of several the draft takes the fastest that has
     room for all of it, since every guess would have to pass through all of them. Where that is too
     much, things give way in this order: snapshots of a recurrent state, which only save time; the
-    draft; the context, which is shortened; layers of the target, which go to main memory. Each is a
-    sentence in `steps`.
+    draft, though a trained head only where no shorter context makes room for it; the context, which
+    is shortened; layers of the target, which go to main memory. Each is a sentence in `steps`.
     """
     return _Planning(machine, target, draft, wishes).plan()
 
@@ -205,7 +205,7 @@ class _Planning:
             self._sizes = msgspec.structs.replace(self._sizes, n_snapshots=0)
             self._target = self._placed_target()
             shortage = self._shortage(attempt)
-        if shortage and attempt.with_draft:
+        if shortage and attempt.with_draft and not self._context_makes_room(attempt):
             steps.append(_draft_left_out(shortage))
             attempt = attempt._replace(with_draft=False)
             shortage = self._shortage(attempt)
@@ -222,6 +222,12 @@ class _Planning:
         if shortage:
             steps.append(_does_not_fit(shortage))
         return self._as_plan(attempt, steps, fits=shortage is None)
+
+    def _context_makes_room(self, attempt: _Try) -> bool:
+        """A head is small beside a long context, and goes after it."""
+        if self._draft is None or self._draft.shape.head is None or self._shortest == self._n_ctx:
+            return False
+        return self._shortage(attempt._replace(n_ctx=self._shortest)) is None
 
     def _most_layers(self) -> int:
         if not self._fast:
