@@ -5,11 +5,21 @@ from collections.abc import Iterator
 
 import pytest
 
+VARIABLES = (
+    "COLORFGBG",
+    "NO_COLOR",
+    "SSH_CONNECTION",
+    "SSH_TTY",
+    "TEXTUAL_ANIMATIONS",
+    "TEXTUAL_COLOR_SYSTEM",
+    "TEXTUAL_THEME",
+)
+
 
 @pytest.fixture(autouse=True)
 def colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """The screen looks the same whatever the terminal of the tests asks for."""
-    for name in ("NO_COLOR", "TEXTUAL_THEME", "TEXTUAL_ANIMATIONS", "TEXTUAL_COLOR_SYSTEM"):
+    for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 
