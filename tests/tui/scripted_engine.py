@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from specchat.engine.protocol import (
     Command,
     EngineFacts,
@@ -57,6 +59,12 @@ The text is exactly what the target alone would write.
 THOUGHT = "The person asks how it works.\n\nI keep it *short*, and say what is checked."
 THINKING = f"{THOUGHT}\n</think>\n\n{ANSWER}"
 """What follows a prompt that leaves the tag open."""
+
+OTHER_ANSWER = ANSWER.replace("a large **target** check", "a large **model** check it")
+"""What is said instead, from a near tie on."""
+
+KEPT = (3, 2, 3, 0, 3, 1)
+"""How many of the drafted tokens each round keeps, over and over."""
 
 LOAD_FAILURE = Failed(
     kind="not_a_model",
@@ -180,6 +188,14 @@ class Script:
             case "recall":
                 turns = [[m.role, m.content] for m in command.conversation]
                 self.answer(command, "`" + json.dumps(turns) + "`")
+            case "twice" | "parting" | "hold-drafted" | "crash-drafted":
+                self.answer_one_of_two(command)
+            case "left-out":
+                self.send(PromptProgress(id=command.id, done=1, total=1, reused=0, left_out=6))
+                self.answer(command, ANSWER)
+            case "asked":
+                asked = (command.sampling, command.speculation, command.max_tokens)
+                self.answer(command, f"`{json.dumps(msgspec.to_builtins(asked))}`")
             case "plain":
                 self.answer(command, ANSWER, drafted=0)
             case "crash":
@@ -197,13 +213,52 @@ class Script:
         figures = self.rounds(command, _pieces(text), drafted)
         self.finish(command, text, figures, "stop")
 
+    def answer_one_of_two(self, command: Generate) -> None:
+        """One of two answers that are compared: plain and drafted in tokens of four letters."""
+        if command.speculation.rule != "coupled":
+            self.answer(command, ANSWER)
+            return
+        drafted = 0 if command.speculation.drafter == "none" else 3
+        text = OTHER_ANSWER if drafted and self.scenario == "parting" else ANSWER
+        if drafted and self.scenario == "crash-drafted":
+            sys.exit(3)
+        if drafted and self.scenario == "hold-drafted":
+            figures, tokens = self.spell(command, ANSWER[:120], drafted)
+            reason = self.wait_for_stop(command.id)
+            self.finish(command, ANSWER[:120], figures, reason, tokens)
+            return
+        figures, tokens = self.spell(command, text, drafted)
+        self.finish(command, text, figures, "stop", tokens)
+
+    def spell(self, command: Generate, text: str, drafted: int) -> tuple[Figures, tuple[int, ...]]:
+        """Rounds of a text in tokens of four letters."""
+        pieces = list(_pieces(text, 4))
+        tokens = tuple(int.from_bytes(piece.encode()[:3]) for piece in pieces)
+        figures = Figures(prompt_tokens=120, accepted_histogram=(0,) * 17, tested_at=(0,) * 16)
+        while (at := figures.emitted) < len(pieces):
+            accepted = min(drafted, KEPT[figures.rounds % len(KEPT)], len(pieces) - at - 1)
+            figures = _after_round(figures, drafted, accepted, 0.06)
+            self.send(
+                Round(
+                    id=command.id,
+                    text="".join(pieces[at : figures.emitted]),
+                    tokens=tokens[at : figures.emitted],
+                    drafted=drafted,
+                    accepted=accepted,
+                    reason="",
+                    reason_kind="predictable" if drafted else "plain",
+                    n_past=400 + figures.emitted,
+                    figures=figures,
+                )
+            )
+        return figures, tokens
+
     def rounds(self, command: Generate, pieces: Iterator[str], drafted: int = 3) -> Figures:
         """Rounds that carry these pieces; how many tokens each keeps goes round a fixed list."""
-        kept = (3, 2, 3, 0, 3, 1)
         reason = f"drafting {drafted}: text is predictable" if drafted else "plain decoding"
         figures = Figures(prompt_tokens=120, accepted_histogram=(0,) * 17, tested_at=(0,) * 16)
         for index, piece in enumerate(pieces):
-            accepted = min(drafted, kept[index % len(kept)])
+            accepted = min(drafted, KEPT[index % len(KEPT)])
             figures = _after_round(figures, drafted, accepted, 0.06 + 0.02 * (index % 3))
             self.send(
                 Round(
@@ -222,7 +277,14 @@ class Script:
             )
         return figures
 
-    def finish(self, command: Generate, text: str, figures: Figures, reason: str) -> None:
+    def finish(
+        self,
+        command: Generate,
+        text: str,
+        figures: Figures,
+        reason: str,
+        tokens: tuple[int, ...] = (),
+    ) -> None:
         """The end of an answer."""
         assert reason in ("stop", "cancelled")
         self.send(
@@ -231,7 +293,7 @@ class Script:
                 finish_reason="stop" if reason == "stop" else "cancelled",
                 text=text,
                 tail="",
-                tokens=tuple(range(figures.emitted)),
+                tokens=tokens or tuple(range(figures.emitted)),
                 n_past=400 + figures.emitted,
                 seed=1,
                 rule="token",
@@ -240,6 +302,7 @@ class Script:
                 log_probabilities=None,
                 figures=figures,
                 alarms=(ALARM,) if self.scenario == "alarm" else (),
+                left_out=6 if self.scenario == "left-out" else 0,
             )
         )
 

@@ -160,6 +160,7 @@ events = st.one_of(
         total=counts,
         reused=counts,
         opened=st.none() | words,
+        left_out=counts,
     ),
     st.builds(
         Round,
@@ -188,6 +189,8 @@ events = st.one_of(
         draft_length=draft_lengths,
         log_probabilities=st.none() | st.lists(numbers, max_size=4).map(tuple),
         figures=figures,
+        left_out=counts,
+        context_full=st.booleans(),
     ),
     st.builds(
         DevicesFound,

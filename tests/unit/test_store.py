@@ -256,6 +256,25 @@ def test_a_deleted_conversation_can_be_brought_back(store: Store) -> None:
     assert texts(store, conversation) == ["Remember the lighthouse."]
 
 
+def test_the_conversation_that_was_deleted_last_is_the_first_to_come_back(
+    store: Store, clock: Clock
+) -> None:
+    keys = [store.new(title=title) for title in ("first", "second", "third")]
+    for key in keys:
+        store.ask(key, "Is this worth keeping?", None)
+    never_used = store.new()
+    for key in (keys[2], keys[0], never_used):
+        clock.now += 60
+        store.delete(key)
+    back = []
+    while summary := store.last_deleted():
+        back.append(summary.title)
+        store.undelete(summary.id)
+
+    assert back == ["first", "third"]
+    assert len(store.conversations()) == 3
+
+
 def test_what_was_deleted_is_removed_after_some_days(path: Path, clock: Clock) -> None:
     store = Store.open(path, clock)
     gone, kept = store.new(title="gone"), store.new(title="kept")

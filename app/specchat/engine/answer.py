@@ -46,6 +46,7 @@ class Answer:
         request: Generate,
         *,
         prompt: Sequence[int],
+        left_out: int,
         target: Context,
         drafter: Drafter | None,
         drafter_name: DrafterName,
@@ -55,6 +56,7 @@ class Answer:
         self._started = perf_counter()
         self._request = request
         self._prompt = prompt
+        self._left_out = left_out
         self._drafter_name = drafter_name
         self._rule = request.speculation.effective_rule(request.sampling)
         self._controller = controller
@@ -77,7 +79,7 @@ class Answer:
         self._log_probabilities: list[float] = []
         self._model_tested = self._model_accepted = 0
         self._watch = Watch()
-        _require_fit(prompt, target.n_ctx)
+        _require_fit(prompt, target.n_ctx, left_out)
 
     def run(self, emit: Emit) -> None:
         """Prefill and decode to the end, with events on the way; an abort ends it too."""
@@ -86,7 +88,9 @@ class Answer:
             reason = self._decode(emit)
         except Aborted:
             reason = "cancelled"
-        emit(partial(self._finished, reason, len(self._decoder.target.tokens)))
+        target = self._decoder.target
+        full = reason == "length" and len(self._decoder.ids) > target.n_ctx
+        emit(partial(self._finished, reason, len(target.tokens), full))
 
     def _prefill(self, emit: Emit) -> None:
         total = len(self._prompt)
@@ -112,7 +116,12 @@ class Answer:
     def _read(self, done: int, total: int, reused: int) -> PromptProgress:
         self._meter.reused_tokens = reused
         return PromptProgress(
-            id=self._request.id, done=done, total=total, reused=reused, opened=self._opened
+            id=self._request.id,
+            done=done,
+            total=total,
+            reused=reused,
+            opened=self._opened,
+            left_out=self._left_out,
         )
 
     def _told(
@@ -154,7 +163,7 @@ class Answer:
             figures=meter.figures(),
         )
 
-    def _finished(self, reason: FinishReason, n_past: int) -> Finished:
+    def _finished(self, reason: FinishReason, n_past: int, full: bool) -> Finished:
         # Tokens of a stop string are not part of the answer.
         tokens = self._decoder.ids[len(self._prompt) :][: self._text.kept_tokens]
         self._meter.emitted = len(tokens)
@@ -176,6 +185,8 @@ class Answer:
             log_probabilities=logs if self._request.log_probabilities else None,
             figures=figures,
             alarms=self._alarms(figures),
+            left_out=self._left_out,
+            context_full=full,
         )
 
     def _alarms(self, figures: Figures) -> tuple[Notice, ...]:
@@ -193,10 +204,11 @@ class Answer:
         )
 
 
-def _require_fit(prompt: Sequence[int], n_ctx: int) -> None:
+def _require_fit(prompt: Sequence[int], n_ctx: int, left_out: int) -> None:
     if len(prompt) > n_ctx:
+        it = "Even without its earlier messages it" if left_out else "It"
         raise PromptTooLong(
             "Tried to answer the conversation.",
-            f"It has {len(prompt):,} tokens, and the context holds {n_ctx:,}.",
+            f"{it} has {len(prompt):,} tokens, and the context holds {n_ctx:,}.",
             "Shorten it, start a new chat, or ask for a larger context with --ctx.",
         )

@@ -273,6 +273,8 @@ class PromptProgress(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     opened: str | None = None
     """The name of the tags, in `reasoning.TAGS`, that the prompt leaves open: the answer begins as
     thinking."""
+    left_out: int = 0
+    """The first so many messages of the conversation did not fit and are not in the prompt."""
 
 
 class Round(msgspec.Struct, frozen=True, tag=True, kw_only=True):
@@ -317,6 +319,10 @@ class Finished(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     figures: Figures
     alarms: tuple[Notice, ...] = ()
     """What made it slower than it need be."""
+    left_out: int = 0
+    """As in `PromptProgress`."""
+    context_full: bool = False
+    """It ended because the context holds no more."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True, kw_only=True):

@@ -19,8 +19,8 @@ from specchat.engine.drafts import (
     require_runnable,
 )
 from specchat.engine.machine import engine_facts
+from specchat.engine.overflow import PromptFitter, room_for_prompt
 from specchat.engine.placement import read_shape, require_room, with_memory
-from specchat.engine.prompt import prompt_tokens
 from specchat.engine.protocol import (
     DrafterName,
     Generate,
@@ -95,6 +95,7 @@ class Session:
             bos=vocabulary.written(vocabulary.bos),
             eos=vocabulary.written(vocabulary.eos),
         )
+        self._fitter = PromptFitter(vocabulary, self._template)
         self._ngram = NgramDrafter()
         self._adaptive = self._measured(emit)
         if self._target.chat_template is None:
@@ -127,11 +128,12 @@ class Session:
         assert self._context is not None
         name = self._drafter_name(request.speculation.drafter)
         controller, longest = self._controller(name, request.speculation.draft_length)
+        room = room_for_prompt(self._context.n_ctx, request.max_tokens)
+        fitted = self._fitter.fit(request.conversation, request.begun, room)
         answer = Answer(
             request,
-            prompt=prompt_tokens(
-                self._target.vocabulary, self._template, request.conversation, request.begun
-            ),
+            prompt=fitted.tokens,
+            left_out=fitted.left_out,
             target=self._context,
             drafter=self._drafter(name),
             drafter_name=name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -116,6 +116,10 @@ class Conversation:
         return siblings.index(message) + 1, len(siblings)
 
     # Asking and answering
+
+    def next_id(self) -> int:
+        """What the engine may call another answer, growing."""
+        return next(self._ids)
 
     def ask(self, text: str, *, instead_of: int | None = None) -> OpenAnswer:
         """Save a question and open its answer.
@@ -259,3 +263,9 @@ class Conversation:
         tree.put(self.store.message(message))
         self.open = OpenAnswer(next(self._ids), message, question=question)
         return self.open
+
+
+def instructed(said: Iterable[Message], system: str | None) -> tuple[Message, ...]:
+    """The messages with these instructions before them, in place of any others."""
+    before = (Message("system", system),) if system else ()
+    return (*before, *(message for message in said if message.role != "system"))

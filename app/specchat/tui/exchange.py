@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from specchat.chat.records import AnswerRecord, State
 from specchat.engine.protocol import Finished, Generate, Loaded, Notice, PromptProgress, Round
+from specchat.engine.remarks import CONTEXT_FULL, left_out
 from specchat.speculation.metrics import Figures
 from specchat.tui.answer_log import AnswerLog
 from specchat.tui.conversation import Conversation, OpenAnswer
@@ -12,6 +13,7 @@ from specchat.tui.transcript import Transcript
 from specchat.tui.widgets.answer_body import GetTokens
 from specchat.tui.widgets.messages import ENDED, Answer
 from specchat.tui.widgets.speculation_panel import LiveFigures
+from specchat.tui.wording import SEPARATOR
 
 STATES: dict[str, State] = {"stop": "complete", "length": "length", "cancelled": "stopped"}
 """What became of an answer, by the engine's reason for ending it."""
@@ -45,6 +47,8 @@ class Exchange:
     def forget(self) -> None:
         """The last answer is not on screen any more."""
         self._log = AnswerLog()
+        self._left_out = ""
+        """What the prompt of the open answer lacks, in words."""
 
     def begin(self, answer: OpenAnswer, request: Generate, loaded: Loaded | None) -> None:
         """This answer is asked for; its message is in the conversation.
@@ -56,6 +60,7 @@ class Exchange:
         self._request, self._loaded = request, loaded
         self._live.begin_answer()
         self._log = AnswerLog(answer.begun)
+        self._left_out = ""
         path = self._conversation.path
         if answer.question and self._conversation.place(path[-2].id)[1] == 1:
             self._transcript.add(*path[-2:])
@@ -79,11 +84,14 @@ class Exchange:
             case PromptProgress():
                 if widget := self._widget:
                     widget.open_with(self._log.opened)
+                self._live.left_out = event.left_out
+                self._left_out = left_out(event.left_out) if event.left_out else ""
                 if event.done < event.total and not answer.stopping:
-                    self.note(f"reading {event.done} of {event.total} new tokens")
+                    reading = f"reading {event.done} of {event.total} new tokens"
+                    self.note(SEPARATOR.join(filter(None, (self._left_out, reading))))
             case Round():
                 if not answer.parts and not answer.stopping:
-                    self.note("")
+                    self.note(self._left_out)
                 self._conversation.add(event.text)
                 self._write(event.text)
                 self._live.add(event.figures, event.reason, event.n_past, self._log.parts)
@@ -104,7 +112,7 @@ class Exchange:
             return ""
         if not answer.text:
             return self._take_back()
-        self._close(answer.text, state, None, self._live.figures)
+        self._close(answer.text, state, None, self._live.figures, ENDED[state])
         return ""
 
     # Helpers
@@ -130,7 +138,8 @@ class Exchange:
         if event.finish_reason == "cancelled" and not event.text:
             return self._take_back()
         state = STATES[event.finish_reason]
-        self._close(event.text, state, self._record(event), event.figures, event.alarms)
+        ended = CONTEXT_FULL if event.context_full else ENDED[state]
+        self._close(event.text, state, self._record(event), event.figures, ended, event.alarms)
         return ""
 
     def _close(
@@ -139,13 +148,14 @@ class Exchange:
         state: State,
         record: AnswerRecord | None,
         figures: Figures | None,
+        ended: str,
         alarms: Sequence[Notice] = (),
     ) -> None:
         self._log.end()
         widget = self._widget
         self._conversation.finish(text, state, record, self._log.tokens)
         if widget:
-            widget.finish(figures, ENDED[state], alarms)
+            widget.finish(figures, ended, alarms, self._left_out)
 
     def _take_back(self) -> str:
         self._log.end()

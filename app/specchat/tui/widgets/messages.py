@@ -17,6 +17,7 @@ from specchat.chat.records import State
 from specchat.engine.protocol import Notice
 from specchat.speculation.metrics import Figures
 from specchat.tui.widgets.answer_body import AnswerBody, GetTokens
+from specchat.tui.widgets.long_text import LongText
 from specchat.tui.wording import SEPARATOR, figures_line, visible
 
 Wish = Literal[
@@ -90,13 +91,28 @@ class Said(Horizontal, can_focus=True):
 class Question(Said):
     """What the person wrote, as it was written."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter",
+            "unfold",
+            "More",
+            id="message.unfold",
+            show=False,
+            tooltip="Show all of a long message, or its beginning",
+        ),
+    ]
+
     def __init__(self, text: str, message: int = 0, place: tuple[int, int] = (1, 1)) -> None:
         super().__init__("you", message, place)
         self._text = text
 
     def compose(self) -> ComposeResult:
         yield self.speaker()
-        yield Static(visible(self._text), markup=False, classes="said")
+        yield LongText(self._text, classes="said")
+
+    def action_unfold(self) -> None:
+        """Show all of it, or its beginning."""
+        self.query_one(LongText).toggle()
 
 
 class Answer(Said):
@@ -184,12 +200,22 @@ class Answer(Said):
         self._note.display = bool(text)
 
     def finish(
-        self, figures: Figures | None, ended: str = "", alarms: Sequence[Notice] = ()
+        self,
+        figures: Figures | None,
+        ended: str = "",
+        alarms: Sequence[Notice] = (),
+        remark: str = "",
     ) -> None:
-        """Close the text and keep the figures. `ended`: how, unless the model ended by itself."""
+        """Close the text and keep the figures.
+
+        Args:
+            ended: how it ended, unless the model ended by itself.
+            remark: what else is worth a line.
+        """
         self._body.finish()
         line = figures_line(figures) if figures else ""
-        self.note(SEPARATOR.join(part for part in (ended, line) if part))
+        line = SEPARATOR.join(part for part in (ended, line) if part)
+        self.note("\n".join(part for part in (remark, line) if part))
         if alarms:
             self._alarms.mount_all(map(AlarmLine, alarms))
 

@@ -52,6 +52,8 @@ class LiveFigures:
     """The same by kind of text."""
     n_past: int = 0
     """Tokens in the target's context."""
+    left_out: int = 0
+    """Messages for which it has no room."""
 
     def begin_answer(self) -> None:
         """A new answer starts; the last one's figures stay until its first round."""
@@ -82,7 +84,7 @@ class LiveFigures:
         self.reason = ""
         self.parts = {}
         self.rates = RateHistory()
-        self.n_past = 0
+        self.n_past = self.left_out = 0
 
 
 class SpeculationPanel(Static):
