@@ -14,7 +14,7 @@ from specchat.bench.options import BENCH_OPTIONS
 
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
-    from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+    from specchat.settings import Choices, Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -106,6 +106,9 @@ SPECULATION_OPTIONS = [
         help="The same seed gives the same text, with any draft or none: --rule coupled.",
     ),
 ]
+PRESET_OPTION = click.option(
+    "--preset", type=_text, metavar="NAME", help="Sampling and more, under a name in settings.toml."
+)
 SAMPLING_OPTIONS = [
     click.option(
         "--temperature", type=float, default=0.8, show_default=True, help="0 takes the likeliest."
@@ -120,7 +123,11 @@ SAMPLING_OPTIONS = [
         help="Of the draws; for the same text again add --reproducible.",
     ),
 ]
+RESUME_OPTION = click.option(
+    "--continue", is_flag=True, help="Open the conversation that was used last."
+)
 ANSWER_OPTIONS = [
+    PRESET_OPTION,
     click.option("--system", type=_text, metavar="TEXT", help="System prompt."),
     click.option("--max-tokens", type=int, metavar="N", help="Longest answer."),
 ]
@@ -137,7 +144,13 @@ def _options(*groups: list[Callable[[Command], Command]]) -> Callable[[Command],
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="specchat", message="%(prog)s %(version)s")
-@_options([PAIR_OPTION], MODEL_OPTIONS, SPECULATION_OPTIONS, SAMPLING_OPTIONS, ANSWER_OPTIONS)
+@_options(
+    [RESUME_OPTION, PAIR_OPTION],
+    MODEL_OPTIONS,
+    SPECULATION_OPTIONS,
+    SAMPLING_OPTIONS,
+    ANSWER_OPTIONS,
+)
 @click.pass_context
 def cli(context: click.Context, /, **options: Any) -> None:
     """Chat with a model on this machine, and see what speculative decoding is worth.
@@ -150,20 +163,13 @@ def cli(context: click.Context, /, **options: Any) -> None:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("The chat needs a terminal. In a pipe use: specchat run")
-    sampling, speculation = _choices(options)
-    choice = _choice(options, draft_required=False)
+    settings, choices = _chosen(context)
+    choice = _choice(options, choices, draft_required=False)
 
     from specchat.tui.app import run as run_screen
 
-    sys.exit(
-        run_screen(
-            choice,
-            sampling,
-            speculation,
-            system=options["system"],
-            max_tokens=options["max_tokens"],
-        )
-    )
+    resume = options["continue"]
+    sys.exit(run_screen(choice, settings, choices, _given(context), resume=resume))
 
 
 @cli.command()
@@ -176,35 +182,36 @@ def cli(context: click.Context, /, **options: Any) -> None:
 )
 @click.option("--logprobs", is_flag=True, help="Log probability of every token, in the JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all figures.")
-def run(**options: Any) -> None:
+@click.pass_context
+def run(context: click.Context, /, **options: Any) -> None:
     """Answer one prompt on standard output and leave."""
     from specchat.engine.protocol import Generate, Message
     from specchat.headless import run as answer
 
+    _, choices = _chosen(context)
     prompt = _prompt(options["prompt"])
-    system = options["system"]
-    conversation = [Message("system", system)] if system else []
-    sampling, speculation = _choices(options)
+    conversation = [Message("system", choices.system)] if choices.system else []
     request = Generate(
         id=1,
         conversation=(*conversation, Message("user", prompt)),
-        sampling=sampling,
-        speculation=speculation,
-        max_tokens=options["max_tokens"],
+        sampling=choices.sampling,
+        speculation=choices.speculation,
+        max_tokens=choices.max_tokens,
         stop=options["stop"],
         log_probabilities=options["logprobs"],
     )
-    choice = _choice(options, draft_required=True)
+    choice = _choice(options, choices, draft_required=True)
     sys.exit(answer(choice, request, as_json=options["as_json"]))
 
 
 @cli.command()
 @_options(MODEL_OPTIONS, BENCH_OPTIONS)
-def bench(**options: Any) -> None:
+@click.pass_context
+def bench(context: click.Context, /, **options: Any) -> None:
     """Measure what speculation is worth with these files on this machine."""
     from specchat.bench.command import bench as measure
 
-    sys.exit(measure(options))
+    sys.exit(measure(_for_the_bench(context)))
 
 
 @cli.command()
@@ -321,56 +328,62 @@ def _refuse_stray_options(context: click.Context) -> None:
             raise click.UsageError(f"Put {option} after '{context.invoked_subcommand}'.")
 
 
-def _choice(options: dict[str, Any], *, draft_required: bool) -> Choice:
+def _given(context: click.Context) -> dict[str, Any]:
+    """The options that are on the command line; a default of click's would hide the settings."""
+    source = context.get_parameter_source
+    return {
+        name: value
+        for name, value in context.params.items()
+        if source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+
+
+def _chosen(context: click.Context) -> tuple[Settings, Choices]:
+    """The settings, and what they, a preset and the command line come to."""
+    from specchat.settings import choose
+    from specchat.settings_file import read_settings
+
+    settings, given = read_settings(), _given(context)
+    return settings, choose(settings, given, given.get("preset"))
+
+
+def _choice(options: dict[str, Any], choices: Choices, *, draft_required: bool) -> Choice:
     from specchat.choosing.choice import Asked, choose
 
     return choose(
         Asked(
             pair=options["pair"],
-            target=options["target"],
-            draft=options["draft"],
-            ctx=options["ctx"],
-            threads=options["threads"],
-            gpu_layers=options["gpu_layers"],
+            target=choices.target,
+            draft=choices.draft,
+            ctx=choices.context,
+            threads=choices.threads,
+            gpu_layers=choices.gpu_layers,
             rpc=options["rpc"],
             cache_type=options["cache_type"],
             draft_cache_type=options["draft_cache_type"],
             experts_in_ram=options["experts_in_ram"],
-            drafter=options["drafter"],
-            draft_length=options["draft_length"],
+            drafter=choices.speculation.drafter,
+            draft_length=choices.speculation.draft_length,
             draft_required=draft_required,
-            keeps_draft=options["drafter"] == "model",
+            keeps_draft=choices.speculation.drafter == "model",
         )
     )
 
 
-def _choices(options: dict[str, Any]) -> tuple[SamplingSettings, SpeculationSettings]:
-    """How to draw and how to speculate, refused at once where the two do not go together."""
-    sampling, speculation = _sampling(options), _speculation(options)
-    speculation.effective_rule(sampling)
-    return sampling, speculation
+def _for_the_bench(context: click.Context) -> dict[str, Any]:
+    """The bench's options. It draws and drafts as they say; models and machine are the person's."""
+    from specchat.settings import choose
+    from specchat.settings_file import read_settings
 
-
-def _sampling(options: dict[str, Any]) -> SamplingSettings:
-    from specchat.speculation.settings import SamplingSettings
-
-    return SamplingSettings(
-        temperature=options["temperature"],
-        top_k=options["top_k"],
-        top_p=options["top_p"],
-        min_p=options["min_p"],
-        seed=options["seed"],
-    )
-
-
-def _speculation(options: dict[str, Any]) -> SpeculationSettings:
-    from specchat.speculation.settings import SpeculationSettings
-
-    return SpeculationSettings(
-        drafter=options["drafter"],
-        draft_length=options["draft_length"],
-        rule="coupled" if options["reproducible"] else options["rule"],
-    )
+    places = ("pair", "target", "draft", "threads", "gpu_layers")
+    given = {name: value for name, value in _given(context).items() if name in places}
+    choices = choose(read_settings(), given, preset="")
+    return context.params | {
+        "target": choices.target,
+        "draft": choices.draft,
+        "threads": choices.threads,
+        "gpu_layers": choices.gpu_layers,
+    }
 
 
 def _prompt(given: str | None) -> str:

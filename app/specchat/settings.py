@@ -4,6 +4,7 @@ A missing file, table or key means the default. What specchat writes there leave
 order as they are.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -43,11 +44,12 @@ class LoadingSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How models are loaded; what is left out is chosen for this machine."""
 
     context: Count | None = None
-    """In tokens."""
+    """Room for the conversation, in tokens; without it, as the pair and the memory suggest."""
     threads: Threads | None = None
-    """Of the CPU."""
+    """Threads of the CPU; without it, one for each core."""
     gpu_layers: Layers | None = None
-    """Of the target, on the GPU; -1 is all."""
+    """Layers of the target on the GPU; -1: all, whether they fit or not; without it, as many as
+    fit."""
 
 
 class ScreenSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +60,7 @@ class ScreenSettings(msgspec.Struct, frozen=True, kw_only=True):
     panel: Literal["auto", "open", "line", "hidden"] = "auto"
     """The speculation panel; `auto` folds it to a line where there is little room."""
     animations: Literal["auto", "on", "off"] = "auto"
-    """`auto`: off over SSH."""
+    """Things that move, and the blinking cursor; `auto`: off over SSH."""
     enter: Literal["send", "newline"] = "send"
     """With `newline`, Shift+Enter or Ctrl+J send: for input methods that take Enter themselves."""
 
@@ -71,7 +73,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
     target: Text | None = None
     """The GGUF file that answers where none is named."""
     draft: Text | None = None
-    """The GGUF file that guesses for it."""
+    """The GGUF file that guesses for that target."""
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +109,8 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None
     context: int | None
     threads: int | None
-    gpu_layers: int
+    gpu_layers: int | None
+    """None: as many as fit."""
     target: str | None
     draft: str | None
 
@@ -122,22 +125,21 @@ def choose(settings: Settings, given: Mapping[str, Any], preset: str | None = No
 
     Args:
         given: options that were really given, by the names they have in `cli.py`.
-        preset: a name; None is the one of the settings, if there is one.
+        preset: a name; None is the one of the settings, if there is one; empty is none at all.
 
     Raises:
         InvalidSetting: there is no such preset, an option is out of its range, or the rule does
             not go with the sampling.
     """
-    base = _with_preset(settings, preset or settings.chat.preset)
-    options = {name: value for name, value in given.items() if value is not None}
-    if options.pop("reproducible", False):
-        options["rule"] = "coupled"
+    base = settings_with_preset(settings, preset)
+    options = plain_options(given)
     sampling = _replaced(base.sampling, options)
     speculation = _replaced(base.speculation, options)
     speculation.effective_rule(sampling)
-    loading, models = settings.loading, settings.models
-    gpu_layers = options.get("gpu_layers", loading.gpu_layers)
-    target = options.get("target", models.target)
+    loading = settings.loading
+    # A pair that is named brings files of its own.
+    models = ModelSettings() if "pair" in options else settings.models
+    target = options.get("target", _file(models.target))
     return Choices(
         sampling=sampling,
         speculation=speculation,
@@ -145,34 +147,65 @@ def choose(settings: Settings, given: Mapping[str, Any], preset: str | None = No
         max_tokens=options.get("max_tokens", settings.chat.max_tokens),
         context=options.get("ctx", loading.context),
         threads=options.get("threads", loading.threads),
-        gpu_layers=-1 if gpu_layers is None else gpu_layers,
+        gpu_layers=options.get("gpu_layers", loading.gpu_layers),
         target=target,
         # The draft of the settings goes with their target, not with another one.
-        draft=options.get("draft", models.draft if target == models.target else None),
+        draft=options.get("draft", _file(models.draft) if target == _file(models.target) else None),
     )
 
 
-def settings_schema() -> bytes:
-    """The JSON Schema of the file, as published in docs/settings.schema.json."""
-    schema: dict[str, Any] = msgspec.json.schema(Settings)
-    for definition in schema["$defs"].values():
-        definition["additionalProperties"] = False
-    return msgspec.json.format(msgspec.json.encode(schema), indent=2)
+def plain_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by the names of the settings' fields; one without a value counts for nothing."""
+    options = {name: value for name, value in given.items() if value is not None}
+    if options.pop("reproducible", False):
+        options["rule"] = "coupled"
+    return options
 
 
-def _with_preset(settings: Settings, name: str | None) -> Preset:
-    from specchat.pairing.catalog_rules import did_you_mean
+def settings_with_preset(settings: Settings, preset: str | None = None) -> Preset:
+    """What the settings and a preset come to.
 
-    if name is None:
+    Args:
+        preset: as for `choose`.
+
+    Raises:
+        InvalidSetting: there is no such preset.
+    """
+    name = settings.chat.preset if preset is None else preset
+    if not name:
         system = settings.chat.system
         return Preset(system=system, sampling=settings.sampling, speculation=settings.speculation)
     if name not in settings.presets:
+        from specchat.pairing.catalog_rules import did_you_mean
+
         raise InvalidSetting(
             f"Tried to use the preset {name}.",
             f"There is none of that name.{did_you_mean(name, settings.presets)}",
             f"Add it to {settings_path()} as [presets.{name}], or choose another one.",
         )
     return settings.presets[name]
+
+
+def settings_schema() -> bytes:
+    """The JSON Schema of the file, as published in docs/settings.schema.json."""
+    from specchat.described import explanations
+
+    schema: dict[str, Any] = msgspec.json.schema(Settings)
+    structs = [Settings, Preset, *(field.type for field in msgspec.structs.fields(Settings))]
+    words = {struct.__name__: explanations(struct) for struct in structs if _is_table(struct)}
+    for name, definition in schema["$defs"].items():
+        definition["additionalProperties"] = False
+        for key, says in words[name].items():
+            definition["properties"][key]["description"] = says
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2)
+
+
+def _is_table(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, msgspec.Struct)
+
+
+def _file(path: str | None) -> str | None:
+    return None if path is None else os.path.expanduser(path)  # noqa: PTH111 - a text stays one
 
 
 def _replaced(base: SamplingSettings | SpeculationSettings, options: Mapping[str, Any]) -> Any:

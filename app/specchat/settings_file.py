@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
@@ -44,25 +44,43 @@ class Mistake(Exception):
         self.says = says
 
 
-def read_settings(path: Path | None = None, actions: Collection[str] | None = None) -> Settings:
+Check = Callable[[Settings], Iterable[Mistake]]
+"""Finds what only another part of the program can know, such as that no theme has this name."""
+
+
+def read_settings(path: Path | None = None, check: Check | None = None) -> Settings:
     """The settings; all defaults where there is no file.
 
     Args:
         path: by default the one in the config folder.
-        actions: ids that `keys` may name; None takes any.
+        check: looks for more mistakes.
 
     Raises:
         SettingsProblem: the first mistake, with its line.
     """
     path = path or settings_path()
-    return _parse(path, _text(path), actions)
+    return _parse(path, _text(path), check)
+
+
+def try_setting(
+    place: tuple[str, ...], value: object, path: Path | None = None, check: Check | None = None
+) -> Settings:
+    """The settings as `write_setting` would leave them, or its error; nothing is written."""
+    path = path or settings_path()
+    text = _text(path)
+    _parse(path, text, check)
+    tables = table = tomllib.loads(text)
+    *names, key = place
+    for name in names:
+        table = table.setdefault(name, {})
+    table.pop(key, None)
+    if value is not None:
+        table[key] = _without_none(msgspec.to_builtins(value))
+    return _accepted(tables, place, value, check)
 
 
 def write_setting(
-    place: tuple[str, ...],
-    value: object,
-    path: Path | None = None,
-    actions: Collection[str] | None = None,
+    place: tuple[str, ...], value: object, path: Path | None = None, check: Check | None = None
 ) -> Settings:
     """Change one setting in the file; the rest of it, comments too, stays as it is.
 
@@ -81,20 +99,34 @@ def write_setting(
 
     path = path or settings_path()
     text = _text(path)
-    _parse(path, text, actions)
+    _parse(path, text, check)
     document = tomlkit.parse(text)
     _change(document, place, msgspec.to_builtins(value))
     changed = tomlkit.dumps(document)
+    settings = _accepted(tomllib.loads(changed), place, value, check)
+    _write(path, changed)
+    return settings
+
+
+def did_you_mean(name: str, names: Collection[str]) -> str:
+    """` Did you mean x?` for the nearest name, or nothing."""
+    from specchat.pairing import catalog_rules
+
+    return catalog_rules.did_you_mean(name, names)
+
+
+def _accepted(
+    tables: dict[str, Any], place: tuple[str, ...], value: object, check: Check | None
+) -> Settings:
+    """The settings after a change of this one."""
     try:
-        settings = _settings(tomllib.loads(changed), actions)
+        return _settings(tables, check)
     except Mistake as mistake:
         raise InvalidSetting(
             f"Tried to set {'.'.join(place)} to {value}.",
             mistake.says,
             "Give another value.",
         ) from mistake
-    _write(path, changed)
-    return settings
 
 
 def _text(path: Path) -> str:
@@ -114,9 +146,9 @@ def _text(path: Path) -> str:
         _refuse(path, data[: error.start].count(b"\n") + 1, "This is no UTF-8.", error)
 
 
-def _parse(path: Path, text: str, actions: Collection[str] | None) -> Settings:
+def _parse(path: Path, text: str, check: Check | None) -> Settings:
     try:
-        return _settings(tomllib.loads(text), actions)
+        return _settings(tomllib.loads(text), check)
     except tomllib.TOMLDecodeError as error:
         says, _, where = str(error).partition(" (at ")
         found = re.search(r"line (\d+)", where)
@@ -127,9 +159,17 @@ def _parse(path: Path, text: str, actions: Collection[str] | None) -> Settings:
         if place[:1] == ("keys",):  # an id may be written in quotes
             quoted = ("keys", ".".join(map(str, place[1:])))
             place = quoted if quoted in lines else place
-        while place and place not in lines:
-            place = place[:-1]
-        _refuse(path, lines.get(place), mistake.says, mistake)
+        _refuse(path, _line_of(place, lines), mistake.says, mistake)
+
+
+def _line_of(place: Place, lines: Mapping[Place, int]) -> int | None:
+    """Where it is in the file; where it is not, what it is in."""
+    while place:
+        inside = [line for each, line in lines.items() if each[: len(place)] == place]
+        if inside:
+            return min(inside)
+        place = place[:-1]
+    return None
 
 
 def _refuse(path: Path, line: int | None, says: str, cause: Exception) -> NoReturn:
@@ -140,27 +180,40 @@ def _refuse(path: Path, line: int | None, says: str, cause: Exception) -> NoRetu
     ) from cause
 
 
-def _settings(tables: dict[str, Any], actions: Collection[str] | None) -> Settings:
+def _settings(tables: dict[str, Any], check: Check | None) -> Settings:
     """The settings in a file that is TOML."""
     if isinstance(tables.get("keys"), dict):
         tables["keys"] = _flat(tables["keys"])
     presets = tables.pop("presets", {})
     settings = _struct(tables, Settings, ())
-    for action in settings.keys:
-        if actions is not None and action not in actions:
-            hint = _did_you_mean(action, actions)
-            raise Mistake(("keys", *action.split(".")), f"There is no action {action}.{hint}")
     if not isinstance(presets, dict):
         raise Mistake(("presets",), "presets: expected a table, such as [presets.code].")
     named = {
         name: _struct(_over(tables, preset), Preset, ("presets", name))
         for name, preset in presets.items()
     }
-    chosen = settings.chat.preset
-    if chosen is not None and chosen not in named:
-        hint = _did_you_mean(chosen, named)
-        raise Mistake(("chat", "preset"), f"There is no preset {chosen}.{hint}")
-    return msgspec.structs.replace(settings, presets=named)
+    settings = msgspec.structs.replace(settings, presets=named)
+    for mistake in _disagreements(settings):
+        raise mistake
+    for mistake in check(settings) if check is not None else ():
+        raise mistake
+    return settings
+
+
+def _disagreements(settings: Settings) -> Iterator[Mistake]:
+    """Settings that make no sense together."""
+    chosen, presets = settings.chat.preset, settings.presets
+    if chosen is not None and chosen not in presets:
+        hint = did_you_mean(chosen, presets)
+        yield Mistake(("chat", "preset"), f"There is no preset {chosen}.{hint}")
+    tables: list[tuple[Place, Settings | Preset]] = [(("speculation", "rule"), settings)]
+    tables += [(("presets", name), preset) for name, preset in presets.items()]
+    for place, table in tables:
+        try:
+            table.speculation.effective_rule(table.sampling)
+        except InvalidSetting as error:
+            temperature = f"{table.sampling.temperature:g}"
+            yield Mistake(place, f"rule: {error.happened} The temperature here is {temperature}.")
 
 
 def _flat(keys: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -197,7 +250,7 @@ def _struct(value: Any, type: type[Table], place: Place) -> Table:
     known = {field.name: field.type for field in fields(type)}
     for key in value:
         if key not in known:
-            hint = _did_you_mean(key, known)
+            hint = did_you_mean(key, known)
             raise Mistake((*place, key), f"There is no setting {key} here.{hint}")
     read = {key: _value(each, known[key], (*place, key)) for key, each in value.items()}
     for key, each in read.items():
@@ -234,12 +287,6 @@ def _in_words(message: str, kind: Any) -> str:
     for name, words in WORDS.items():
         says = re.sub(rf"`{name}( \| null)?`", words, says)
     return says[:1].lower() + says[1:].replace(", got ", ", not ")
-
-
-def _did_you_mean(name: str, names: Collection[str]) -> str:
-    from specchat.pairing.catalog_rules import did_you_mean
-
-    return did_you_mean(name, names)
 
 
 def _choices(kind: Any) -> list[str]:

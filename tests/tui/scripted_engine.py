@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from specchat.engine.protocol import (
     Command,
     EngineFacts,
@@ -53,6 +55,10 @@ def acceptance(accepted: int, tested: int) -> float:
 
 The text is exactly what the target alone would write.
 """
+
+THOUGHT = "The person asks how it works.\n\nI keep it *short*, and say what is checked."
+THINKING = f"{THOUGHT}\n</think>\n\n{ANSWER}"
+"""What follows a prompt that leaves the tag open."""
 
 OTHER_ANSWER = ANSWER.replace("a large **target** check", "a large **model** check it")
 """What is said instead, from a near tie on."""
@@ -160,7 +166,7 @@ class Script:
             case "fail-midway" if first:
                 self.rounds(command, _pieces("Half of it"))
                 self.send(_for_answer(PROMPT_TOO_LONG, command.id))
-            case "prefill" if first:
+            case "prefill" | "go-on" if first and (command.begun or self.scenario == "prefill"):
                 self.send(PromptProgress(id=command.id, done=512, total=2048, reused=0))
                 self.finish(command, "", Figures(), self.wait_for_stop(command.id))
             case "hold" if first:
@@ -170,6 +176,13 @@ class Script:
             case "garbage" if first:
                 sys.stdout.buffer.write((3).to_bytes(4, "big") + b"\xc1\xc1\xc1")
                 sys.stdout.buffer.flush()
+            case "thinking" if first:
+                self.open_thought(command)
+                figures = self.rounds(command, _pieces(THOUGHT))
+                self.finish(command, THOUGHT, figures, self.wait_for_stop(command.id))
+            case "think":
+                self.open_thought(command)
+                self.answer(command, THINKING)
             case "echo":
                 self.answer(command, questions[-1])
             case "recall":
@@ -180,6 +193,9 @@ class Script:
             case "left-out":
                 self.send(PromptProgress(id=command.id, done=1, total=1, reused=0, left_out=6))
                 self.answer(command, ANSWER)
+            case "asked":
+                asked = (command.sampling, command.speculation, command.max_tokens)
+                self.answer(command, f"`{json.dumps(msgspec.to_builtins(asked))}`")
             case "plain":
                 self.answer(command, ANSWER, drafted=0)
             case "crash":
@@ -187,6 +203,10 @@ class Script:
                 sys.exit(3)
             case _:
                 self.answer(command, ANSWER)
+
+    def open_thought(self, command: Generate) -> None:
+        """The prompt is read, and its last words open the thinking."""
+        self.send(PromptProgress(id=command.id, done=9, total=9, reused=0, opened="think"))
 
     def answer(self, command: Generate, text: str, drafted: int = 3) -> None:
         """A whole answer, without waiting for anything."""
@@ -245,8 +265,10 @@ class Script:
                     id=command.id,
                     text=piece,
                     tokens=tuple(range(accepted + 1)),
+                    sizes=_sizes(piece, accepted + 1),
                     drafted=drafted,
                     accepted=accepted,
+                    source=None if not drafted else "model" if index % 3 else "ngram",
                     reason=reason,
                     reason_kind="predictable" if drafted else "plain",
                     n_past=400 + figures.emitted,
@@ -271,7 +293,7 @@ class Script:
                 finish_reason="stop" if reason == "stop" else "cancelled",
                 text=text,
                 tail="",
-                tokens=tokens,
+                tokens=tokens or tuple(range(figures.emitted)),
                 n_past=400 + figures.emitted,
                 seed=1,
                 rule="token",
@@ -317,6 +339,11 @@ def _after_round(before: Figures, drafted: int, accepted: int, seconds: float) -
         plain_tokens_per_second=18.0,
         plain_age_s=24.0,
     )
+
+
+def _sizes(piece: str, count: int) -> tuple[int, ...]:
+    """The characters of a round dealt out to its tokens."""
+    return tuple(len(piece[index::count]) for index in range(count))
 
 
 def _pieces(text: str, size: int = 9) -> Iterator[str]:

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.widget import Widget
 
+from specchat.chat.database import StoreProblem
 from specchat.chat.records import Message
-from specchat.chat.store import Store, StoreProblem, default_path
+from specchat.chat.store import Store, default_path
 from specchat.tui.app import SpecchatApp
 from specchat.tui.conversation import Conversation
 from specchat.tui.transcript import MOST, PAGE
@@ -37,6 +39,11 @@ def said(pilot: Pilot[None]) -> list[Said]:
 def speakers(pilot: Pilot[None]) -> list[str]:
     """Who said them, and which try each is."""
     return [str(each.query_one(".speaker").render()) for each in said(pilot)]
+
+
+def focused(pilot: Pilot[None]) -> Widget | None:
+    """What the keys go to."""
+    return pilot.app.focused
 
 
 def kept() -> list[Message]:
@@ -181,6 +188,35 @@ async def test_an_answer_is_worded_otherwise_and_the_engine_reads_that() -> None
         assert turns == [["user", "one"], ["assistant", "my own words"], ["user", "two"]]
 
 
+async def test_a_stopped_answer_goes_on_where_it_was() -> None:
+    async with make_app("hold").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask(pilot, "one")
+        await wait_until(pilot, lambda: tails(pilot) == ["The second line"])
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.state == "ready")
+        await press_on(pilot, Answer, "g")
+        await wait_until(pilot, lambda: "The second lineThe first line." in chat(pilot))
+        await wait_until(pilot, lambda: tails(pilot) == ["The second line"])
+        await pilot.press("escape")
+        await until_answered(pilot, 2)
+        text = "The first line.\n\nThe second line"
+        assert last_said(app) == text + text
+
+
+async def test_an_answer_that_did_not_go_on_is_as_it_was() -> None:
+    async with make_app("go-on").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask_and_wait(pilot, "one")
+        await press_on(pilot, Answer, "g")
+        await wait_until(pilot, lambda: notes(pilot) == ["reading 512 of 2048 new tokens"])
+        await pilot.press("escape")
+        await until_answered(pilot, 2)
+        assert last_said(app) == ANSWER
+        assert prompt(pilot).text == ""
+        assert kept()[-1].state == "complete"
+
+
 async def test_a_new_conversation_branches_off() -> None:
     async with make_app("echo").run_test(size=WIDE) as pilot:
         app = await until_ready(pilot)
@@ -208,11 +244,11 @@ async def test_the_arrows_walk_through_messages_and_back_to_the_prompt() -> None
         await ask_and_wait(pilot, "one")
         await ask_and_wait(pilot, "two")
         await pilot.press("ctrl+up")
-        assert pilot.app.focused is said(pilot)[3]
+        assert focused(pilot) is said(pilot)[3]
         await pilot.press("up", "up")
-        assert pilot.app.focused is said(pilot)[1]
+        assert focused(pilot) is said(pilot)[1]
         await pilot.press("down", "down", "down")
-        assert pilot.app.focused is prompt(pilot)
+        assert focused(pilot) is prompt(pilot)
 
 
 async def test_messages_wait_for_the_answer_that_is_written() -> None:
@@ -249,11 +285,10 @@ async def test_a_long_conversation_opens_at_its_end_and_comes_back_on_scrolling(
         assert str(pilot.app.query_one(Earlier).render()).startswith("80 earlier")
         await wait_until(pilot, lambda: view.is_at_end)
         prompt(pilot).focus()
-        while len(said(pilot)) < 2 * PAGE:
-            await pilot.press("pageup")
-            await pilot.wait_for_scheduled_animations()
-        seen = next(each for each in said(pilot) if view.region.overlaps(each.region))
-        assert seen.message == app.conversation.path[80].id
+        view.scroll_home(animate=False)
+        await wait_until(pilot, lambda: len(said(pilot)) == 2 * PAGE)
+        [seen] = [each for each in said(pilot) if each.message == app.conversation.path[80].id]
+        assert view.content_region.y <= seen.region.y <= view.content_region.y + 2
         assert str(pilot.app.query_one(Earlier).render()).startswith("60 earlier")
 
 
@@ -264,21 +299,28 @@ async def test_what_is_far_up_leaves_the_screen_but_not_the_conversation() -> No
         await app.open_conversation(key, app.conversation.store.load(key).path[PAGE].id)
         await wait_until(pilot, lambda: len(said(pilot)) > MOST)
         pilot.app.query_one(ChatView).scroll_end(animate=False)
-        await ask_and_wait(pilot, "and now?")
+        await ask(pilot, "and now?")
+        await wait_until(pilot, lambda: len(app.conversation.path) == 2 * MOST + 2)
+        await wait_until(pilot, lambda: app.state == "ready")
         assert len(said(pilot)) == MOST - PAGE
         assert len(json.loads(last_said(app).strip("`"))) == 2 * MOST + 1
 
 
-async def test_a_message_that_was_looked_for_has_the_focus() -> None:
+async def test_a_message_that_was_looked_for_is_in_view_and_typing_goes_on() -> None:
     key = long_conversation(100)
     async with make_app("echo").run_test(size=(80, 24)) as pilot:
         app = await until_ready(pilot)
         wanted = app.conversation.store.load(key).path[10].id
         await app.open_conversation(key, wanted)
-        await wait_until(pilot, lambda: isinstance(pilot.app.focused, Said))
-        focused = pilot.app.focused
-        assert isinstance(focused, Said)
-        assert focused.message == wanted
+        view = pilot.app.query_one(ChatView)
+        await wait_until(
+            pilot,
+            lambda: any(
+                e.message == wanted and view.region.overlaps(e.region) for e in said(pilot)
+            ),
+        )
+        await pilot.press("r", "e", "d")
+        assert prompt(pilot).text == "red"
 
 
 async def test_a_conversation_that_cannot_be_saved_goes_on_and_says_so() -> None:

@@ -154,7 +154,13 @@ events = st.one_of(
         load_s=numbers,
     ),
     st.builds(
-        PromptProgress, id=integers, done=counts, total=counts, reused=counts, left_out=counts
+        PromptProgress,
+        id=integers,
+        done=counts,
+        total=counts,
+        reused=counts,
+        opened=st.none() | words,
+        left_out=counts,
     ),
     st.builds(
         Round,
@@ -164,6 +170,8 @@ events = st.one_of(
         drafted=counts,
         accepted=counts,
         reason=words,
+        sizes=st.lists(counts, max_size=4).map(tuple),
+        source=st.sampled_from([None, "ngram", "model"]),
         reason_kind=st.sampled_from(get_args(ReasonKind)),
         n_past=counts,
         figures=figures,

@@ -3,6 +3,7 @@
 import json
 import os
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,14 @@ from hypothesis import strategies as st
 from specchat.errors import InvalidSetting
 from specchat.pairing.toml_lines import line_numbers
 from specchat.settings import Choices, Preset, Settings, choose, settings_path, settings_schema
-from specchat.settings_file import SettingsProblem, read_settings, write_setting
+from specchat.settings_file import (
+    Mistake,
+    SettingsProblem,
+    did_you_mean,
+    read_settings,
+    try_setting,
+    write_setting,
+)
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "settings.schema.json"
@@ -79,6 +87,15 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
+def known_actions(settings: Settings) -> Iterator[Mistake]:
+    """A check such as the one of the screen."""
+    ids = ("chat.stop", "chat.new")
+    for action in settings.keys:
+        if action not in ids:
+            hint = did_you_mean(action, ids)
+            yield Mistake(("keys", *action.split(".")), f"There is no action {action}.{hint}")
+
+
 def test_without_a_file_everything_has_its_default() -> None:
     assert not settings_path().exists()
     assert read_settings() == Settings()
@@ -140,17 +157,38 @@ def test_a_preset_leaves_the_rest_as_it_is_without_it(path: Path) -> None:
         ("[keys]\nchat.stop = 1", 2, "chat.stop: expected text in quotes."),
         ("[keys]\n\nchat.stpo = 'x'", 3, "There is no action chat.stpo. Did you mean chat.stop?"),
         ("[keys]\n\n'chat.stpo' = 'x'", 3, "There is no action chat.stpo. Did you mean chat.stop?"),
+        ("[speculation]\nrule = 'greedy'", 2, "lossless at temperature 0 only"),
         ("[chat]\nsystem = ", 2, "This is no TOML"),
         ("[chat]\nsystem = 'a'\nsystem = 'b'", 3, "This is no TOML"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(path: Path, text: str, line: int, says: str) -> None:
     with pytest.raises(SettingsProblem) as refusal:
-        read_settings(written(path, text), actions={"chat.stop", "chat.new"})
+        read_settings(written(path, text), check=known_actions)
 
     assert refusal.value.happened.startswith(f"{path}, line {line}: ")
     assert says in refusal.value.happened
     assert refusal.value.exit_code == 2
+
+
+def test_a_preset_whose_rule_does_not_go_with_its_sampling_is_named_with_its_line(
+    path: Path,
+) -> None:
+    text = "[sampling]\ntemperature = 0\n[speculation]\nrule = 'greedy'\n[presets.wild.sampling]\n"
+    with pytest.raises(SettingsProblem, match=r"line 5: rule: .* temperature here is 1.5"):
+        read_settings(written(path, f"{text}temperature = 1.5\n"))
+
+
+def test_a_value_is_tried_with_the_errors_of_writing_it_and_nothing_is_written(path: Path) -> None:
+    written(path, EVERYTHING)
+
+    assert try_setting(("sampling", "temperature"), 0.9, path).sampling.temperature == 0.9
+    assert try_setting(("sampling", "top_k"), None, path).sampling.top_k == 40
+    with pytest.raises(InvalidSetting, match="from 0 to 100"):
+        try_setting(("sampling", "temperature"), 1000, path)
+    with pytest.raises(InvalidSetting, match=r"Did you mean chat\.stop"):
+        try_setting(("keys", "chat.stpo"), "f5", path, check=known_actions)
+    assert path.read_text() == EVERYTHING
 
 
 def test_what_is_no_utf8_is_named_with_its_line(path: Path) -> None:
@@ -246,7 +284,7 @@ def test_a_value_that_does_not_fit_is_not_written(
 ) -> None:
     written(path, EVERYTHING)
     with pytest.raises(InvalidSetting) as refusal:
-        write_setting(place, value, path, actions={"chat.stop", "chat.new"})
+        write_setting(place, value, path, check=known_actions)
 
     assert f"Tried to set {'.'.join(place)} to {value}." == refusal.value.tried
     assert says in refusal.value.happened
@@ -286,6 +324,13 @@ def test_the_published_schema_is_the_one_of_the_code() -> None:
     assert SCHEMA.read_bytes().strip() == settings_schema().strip(), f"update it with: {UPDATE}"
 
 
+def test_the_schema_explains_every_setting() -> None:
+    schema = json.loads(settings_schema())
+    for table in ("ChatSettings", "SamplingSettings", "SpeculationSettings", "ScreenSettings"):
+        for name, field in schema["$defs"][table]["properties"].items():
+            assert field.get("description"), f"{table}.{name}"
+
+
 def test_the_schema_takes_what_is_read_and_refuses_an_unknown_key() -> None:
     validator = jsonschema.Draft202012Validator(json.loads(settings_schema()))
     tables = tomllib.loads(EVERYTHING)
@@ -317,7 +362,7 @@ def test_without_settings_the_choices_are_the_program_s() -> None:
 
     assert choices.sampling == SamplingSettings()
     assert choices.speculation == SpeculationSettings()
-    assert (choices.system, choices.context, choices.gpu_layers) == (None, None, -1)
+    assert (choices.system, choices.context, choices.gpu_layers) == (None, None, None)
 
 
 def test_an_option_that_was_not_given_counts_for_nothing() -> None:
@@ -329,7 +374,7 @@ def test_reproducible_means_the_coupled_rule() -> None:
 
 
 def test_the_draft_of_the_settings_goes_with_their_target_only() -> None:
-    assert chosen(EVERYTHING).draft == "~/models/draft.gguf"
+    assert chosen(EVERYTHING).draft == os.path.expanduser("~/models/draft.gguf")  # noqa: PTH111
     assert chosen(EVERYTHING, target="other.gguf").draft is None
     assert chosen(EVERYTHING, target="other.gguf", draft="mine.gguf").draft == "mine.gguf"
 
@@ -344,6 +389,18 @@ def test_the_draft_of_the_settings_goes_with_their_target_only() -> None:
 def test_options_out_of_range_are_refused(given: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidSetting, match=says):
         chosen("", **given)
+
+
+def test_a_pair_that_is_named_brings_its_own_files() -> None:
+    choices = chosen(EVERYTHING, pair="qwen2.5-7b")
+
+    assert (choices.target, choices.draft) == (None, None)
+    assert choices.context == 8192
+
+
+def test_an_empty_name_is_no_preset_at_all() -> None:
+    assert chosen(EVERYTHING, "").sampling.temperature == 0.5
+    assert chosen(EVERYTHING, "").system == "Be brief."
 
 
 def test_a_preset_that_is_not_there_is_named_with_the_nearest() -> None:

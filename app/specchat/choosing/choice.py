@@ -98,6 +98,13 @@ def choose(asked: Asked) -> Choice:
     return _again(asked, last) if last is not None else _best_here(asked)
 
 
+def asked_anew(choice: Choice, asked: Asked) -> Choice:
+    """The same pair, to be loaded as it is asked for now."""
+    suggested = choice.pair.draft.length if choice.pair is not None else None
+    made = _choice(asked, choice.files, choice.origin, choice.title, suggested)
+    return msgspec.structs.replace(choice, asked=asked, load=made.load)
+
+
 def _named(asked: Asked, name: str) -> Choice:
     if asked.target is not None or asked.draft is not None:
         raise InvalidSetting(

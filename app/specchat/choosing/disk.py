@@ -16,6 +16,7 @@ from specchat.hub.finds import Find, finds_on
 from specchat.hub.naming import base_name, split_part
 from specchat.hub.shelves import Shelf, shelves
 from specchat.pairing.catalog import Catalog, CatalogPair
+from specchat.settings_file import read_settings
 
 FilesHere = Mapping[tuple[str, str], Path]
 """By repository, or package, and the file's name; of a split model the first part."""
@@ -38,7 +39,7 @@ def shelves_here() -> list[Shelf]:
     """The folders of models on this machine."""
     home = Path.home()
     cache = hugging_face_cache(os.environ, home)
-    return shelves(cache, os.environ, home, sys.platform)
+    return shelves(cache, os.environ, home, sys.platform, read_settings().models.folders)
 
 
 def hugging_face_cache(environment: Mapping[str, str], home: Path) -> Path:

@@ -30,6 +30,7 @@ from specchat.pairing.graphics import Graphics, find_graphics
 from specchat.pairing.machine import Machine
 from specchat.pairing.right_build import Advice, Installation, advise, installed_rocm
 from specchat.paths import cache_folder, config_folder, data_folder, log_folder
+from specchat.settings_file import SettingsProblem, read_settings
 
 MEASUREMENTS_SHOWN = 5
 BUILT_IN = "built in"
@@ -114,7 +115,8 @@ def examine(rpc: tuple[str, ...] = ()) -> DoctorReport:
     Args:
         rpc: addresses of RPC servers to look at too.
     """
-    folders, folder_problems = _folders()
+    folders, problems = _folders()
+    problems += _settings_problems()
     found, problem = _devices(rpc)
     versions = _versions(found)
     machine = found.machine if found else machine_with(())
@@ -138,7 +140,7 @@ def examine(rpc: tuple[str, ...] = ()) -> DoctorReport:
             folders=folders,
             models=models,
             measurements=_measurements(),
-            alarms=(*folder_problems, *alarms(machine, found, advice, has_model=bool(models))),
+            alarms=(*problems, *alarms(machine, found, advice, has_model=bool(models))),
         )
     )
 
@@ -230,6 +232,16 @@ def _folders() -> tuple[dict[str, str], list[Alarm]]:
     return found, problems
 
 
+def _settings_problems() -> list[Alarm]:
+    try:
+        read_settings()
+    except SettingsProblem as problem:
+        return [Alarm(kind="settings", message=problem.happened, help=problem.next_step)]
+    except OSError:  # the folder has its alarm
+        pass
+    return []
+
+
 def _models() -> tuple[ModelHere, ...]:
     """The models that specchat finds by itself, and that can answer."""
     try:
@@ -239,7 +251,7 @@ def _models() -> tuple[ModelHere, ...]:
             )
             for model in answering_models()
         )
-    except OSError:  # a folder of ours cannot be used, which has its alarm
+    except (OSError, SettingsProblem):  # a folder or the settings, which has its alarm
         with contextlib.suppress(NoModel):
             path = built_in_model()
             return (ModelHere(BUILT_IN, str(path), path.stat().st_size),)

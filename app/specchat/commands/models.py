@@ -19,6 +19,7 @@ from specchat.hub.removal import bytes_of, delete, how_to_delete, is_called, our
 from specchat.hub.shelves import OWN_FOLDERS, OWNER_TITLES, Owner, Shelf, shelves
 from specchat.hub.verify import verify_models
 from specchat.hub.wording import size_text
+from specchat.settings_file import read_settings
 
 SHOWN_PAIRS = 3
 """For each target; --json has all."""
@@ -108,7 +109,8 @@ def report_lines(report: ModelsReport) -> list[str]:
     ]
     places = ", ".join(dict.fromkeys(OWNER_TITLES[folder.owner] for folder in report.folders))
     looked = f"Looked at: {places}." if places else "No other program keeps models here."
-    return [*lines, *_lines(f"{looked} To add folders, set {OWN_FOLDERS}, written as PATH is.")]
+    add = f"To add folders, set {OWN_FOLDERS}, written as PATH is, or folders in settings.toml."
+    return [*lines, *_lines(f"{looked} {add}")]
 
 
 def _model_lines(model: FoundModel) -> list[str]:
@@ -232,7 +234,8 @@ def _inventory() -> Inventory:
 
 
 def _shelves() -> list[Shelf]:
-    return shelves(cache_folder(), os.environ, Path.home(), sys.platform)
+    own = read_settings().models.folders
+    return shelves(cache_folder(), os.environ, Path.home(), sys.platform, own)
 
 
 def _lines(text: str, first: str = "", later: str = "") -> list[str]:

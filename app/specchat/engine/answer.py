@@ -17,6 +17,7 @@ from specchat.engine.protocol import (
     PromptProgress,
     Round,
 )
+from specchat.engine.thinking import opened_by
 from specchat.errors import PromptTooLong
 from specchat.llama.context import Aborted, Context
 from specchat.neighbours import Watch
@@ -72,6 +73,8 @@ class Answer:
             with_log_probabilities=request.log_probabilities,
         )
         self._text = TextStream(vocabulary.piece, request.stop)
+        opened = opened_by(vocabulary, prompt)
+        self._opened = opened.name if opened else None
         self._meter = Meter(len(prompt), longest)
         self._log_probabilities: list[float] = []
         self._model_tested = self._model_accepted = 0
@@ -113,7 +116,12 @@ class Answer:
     def _read(self, done: int, total: int, reused: int) -> PromptProgress:
         self._meter.reused_tokens = reused
         return PromptProgress(
-            id=self._request.id, done=done, total=total, reused=reused, left_out=self._left_out
+            id=self._request.id,
+            done=done,
+            total=total,
+            reused=reused,
+            opened=self._opened,
+            left_out=self._left_out,
         )
 
     def _told(
@@ -140,12 +148,15 @@ class Answer:
         if meter.rounds == 1:
             meter.time_to_first_token_s = now - self._started
         self._log_probabilities += step.log_probabilities or ()
+        text = self._text.add(step.tokens) if text is None else text
         return Round(
             id=self._request.id,
-            text=self._text.add(step.tokens) if text is None else text,
+            text=text,
             tokens=tuple(step.tokens),
+            sizes=tuple(self._text.sizes[meter.emitted - len(step.tokens) : meter.emitted]),
             drafted=step.drafted,
             accepted=step.accepted,
+            source=step.source,
             reason=reason.words,
             reason_kind=reason.kind,
             n_past=n_past,

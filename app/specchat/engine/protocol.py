@@ -13,7 +13,7 @@ from specchat.errors import InvalidSetting, SpecchatError
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory_estimate import CacheType
 from specchat.pairing.shape import MOST_SNAPSHOTS
-from specchat.speculation.controller import ReasonKind
+from specchat.speculation.controller import ReasonKind, Source
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
     MAX_DRAFT_LENGTH,
@@ -270,6 +270,9 @@ class PromptProgress(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     done: int
     total: int
     reused: int
+    opened: str | None = None
+    """The name of the tags, in `reasoning.TAGS`, that the prompt leaves open: the answer begins as
+    thinking."""
     left_out: int = 0
     """The first so many messages of the conversation did not fit and are not in the prompt."""
 
@@ -281,8 +284,13 @@ class Round(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     text: str
     """New text that is certain: whole characters, no part of a stop string."""
     tokens: tuple[int, ...]
+    sizes: tuple[int, ...] = ()
+    """Characters of the answer that became whole with each token. Text that is held back counts
+    too; the answer ends within the sizes, never beyond them."""
     drafted: int
     accepted: int
+    source: Source | None = None
+    """Who guessed: a round has the guesses of one drafter."""
     reason: str
     """How far the controller drafted and why, in words."""
     reason_kind: ReasonKind

@@ -31,6 +31,7 @@ from specchat.engine.protocol import (
     ModelFacts,
     Notice,
 )
+from specchat.engine.thinking import show_marks
 from specchat.errors import InvalidSetting, SpecchatError
 from specchat.llama.context import CPU_BATCH, GPU_BATCH, Context, Outputs, default_threads
 from specchat.llama.devices import devices_of
@@ -88,6 +89,7 @@ class Session:
             self.close()
             raise
         vocabulary = self._target.vocabulary
+        show_marks(vocabulary)
         self._template = ChatTemplate(
             self._target.chat_template,
             bos=vocabulary.written(vocabulary.bos),

@@ -11,7 +11,7 @@
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -39,17 +39,22 @@ class Shelf(NamedTuple):
 
 
 def shelves(
-    hugging_face: Path, environment: Mapping[str, str], home: Path, platform: str
+    hugging_face: Path,
+    environment: Mapping[str, str],
+    home: Path,
+    platform: str,
+    own: Iterable[str] = (),
 ) -> list[Shelf]:
     """The folders that are there, each once, those of the person's first.
 
     Args:
         hugging_face: the cache of huggingface-hub.
         platform: as `sys.platform`.
+        own: folders of the settings; `~` is the home folder.
     """
-    own = [Path(part) for part in environment.get(OWN_FOLDERS, "").split(os.pathsep) if part]
+    named = [*environment.get(OWN_FOLDERS, "").split(os.pathsep), *own]
     candidates: list[tuple[Owner, list[Path]]] = [
-        ("folder", [path.expanduser() for path in own]),
+        ("folder", [Path(name).expanduser() for name in named if name]),
         ("hugging_face", [hugging_face]),
         ("lm_studio", _lm_studio(home)),
         ("llama_cpp", _llama_cpp(environment, home, platform)),

@@ -44,7 +44,7 @@ class SamplingSettings(msgspec.Struct, frozen=True, kw_only=True):
     logit_bias: dict[int, float] = {}
     """Added to the logits of these token ids."""
     seed: int | None = None
-    """None draws a fresh one; the seed used is reported."""
+    """Of the draws; without it, a fresh one for each answer. The one used is reported."""
 
     def __post_init__(self) -> None:
         require_setting(

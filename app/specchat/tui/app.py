@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from textual import events, on
@@ -12,9 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer
 
-from specchat.chat.records import Setup
 from specchat.engine.protocol import (
-    DrafterName,
     Event,
     Failed,
     Finished,
@@ -24,22 +22,33 @@ from specchat.engine.protocol import (
     Round,
 )
 from specchat.errors import EngineCrashed, SpecchatError
+from specchat.settings import Choices, Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from specchat.tui.actions import require_known_names
+from specchat.tui.answer_settings import AnswerSettings, given_in_full
+from specchat.tui.chat_commands import ChatCommands
+from specchat.tui.command_runner import CommandRunner
 from specchat.tui.conversation import Conversation
 from specchat.tui.conversation_pane import ConversationPane, State
+from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
+from specchat.tui.interrupts import Interrupts
 from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
+from specchat.tui.preferences import Preferences, has_ansi_theme
 from specchat.tui.screens.compare import CompareScreen
-from specchat.tui.screens.help import HelpScreen, keys_of, place_of
+from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
+from specchat.tui.screens.press_key import PressKeyScreen
+from specchat.tui.screens.timeline import TimelineScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.loading_bar import LoadingBar
 from specchat.tui.widgets.memory_bars import MemoryBars
 from specchat.tui.widgets.messages import AlarmLine
 from specchat.tui.widgets.pair_list import Pick
+from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import (
     REFRESHES_PER_SECOND,
     LiveFigures,
@@ -51,6 +60,9 @@ from specchat.tui.world import World
 
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
+    from specchat.tui.widgets.conversation_list import Opened
+
+DEFAULTS = Settings()
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the panel folds to a line."""
@@ -65,6 +77,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
         speculation: how guesses are made, for every answer.
         system: instructions before the conversation.
         max_tokens: the longest answer.
+        settings: of the file.
+        given: options of the command line, by their names; None: all of the above were given.
+        resume: whether to go on with the conversation that was used last.
         world: the engine and the machine.
     """
 
@@ -81,10 +96,17 @@ class SpecchatApp(App[None], inherit_bindings=False):
         *,
         system: str | None = None,
         max_tokens: int | None = None,
+        settings: Settings = DEFAULTS,
+        given: Mapping[str, Any] | None = None,
+        resume: bool = False,
         world: World | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(ansi_color=has_ansi_theme(settings) or None)
+        self._preferences = Preferences(self, settings, self._settings_changed)
+        if given is None:
+            given = given_in_full(sampling, speculation, system, max_tokens)
         world = world or World()
+        self._resumes = resume
         self._live = LiveFigures()
         self._top_line = TopLine()
         self._loading_bar = LoadingBar()
@@ -93,20 +115,21 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._line = SpeculationLine()
         self._loader = PairLoader(choice, world, self.hear)
         self.engine = self._loader.engine
-        self.conversation = Conversation(world.open_store, Setup(system=system))
+        self.conversation = Conversation(world.open_store)
         download_line = DownloadLine()
         self._pane = ConversationPane(
             self.conversation,
             self._live,
             self._loading_bar,
             download_line,
-            sampling=sampling,
-            speculation=speculation,
-            max_tokens=max_tokens,
+            answers=AnswerSettings(settings, given),
             send=self.engine.send,
         )
         self._prompt = self._pane.prompt
         self._pairs = PairSwitch(self, world, self._pane.chat, self._begin, download_line)
+        self._commands = ChatCommands(self, self._pane, lambda: self._loader.choice.load)
+        self._runner = CommandRunner(self._prompt, self._commands.table)
+        self._interrupts = Interrupts(self, self._prompt, self._pane.stop_answer)
 
     @property
     def state(self) -> State:
@@ -126,9 +149,12 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Load, or ask what to load; the person can write meanwhile."""
+        self._preferences.begin(self._prompt)
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
         self._prompt.focus()
         self._show_figures()
+        if self._resumes:
+            self.call_after_refresh(self._resume)
         if self._loader.choice.first_run:
             self._pairs.open(self._loader.choice, first_run=True)
         else:
@@ -146,7 +172,10 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Everything that a key of ours does, by name, and the colours."""
-        yield from commands(self, screen)
+        named = commands(self, screen)
+        if screen is self.screen_stack[0]:
+            named.update(self._runner.listed(named))
+        yield from named.values()
         yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
 
     # What the person does
@@ -166,9 +195,24 @@ class SpecchatApp(App[None], inherit_bindings=False):
         except SpecchatError as error:
             self._pane.complain(error)
 
+    def action_conversations(self) -> None:
+        """Look for another conversation."""
+        from specchat.tui.screens.conversations import ConversationsScreen
+
+        screen = ConversationsScreen(self.conversation.store, self.conversation.key)
+        self.push_screen(screen, self._leave_conversations)
+
     def action_messages(self) -> None:
         """Go to the messages."""
         self._pane.go_to_messages()
+
+    def action_timeline(self) -> None:
+        """Show the rounds of the last answer."""
+        self.push_screen(TimelineScreen(self._pane.timeline))
+
+    def action_origins(self) -> None:
+        """Mark where the last answer came from."""
+        self._pane.mark_origins()
 
     def action_restart(self) -> None:
         """Load again, in a new engine."""
@@ -196,13 +240,21 @@ class SpecchatApp(App[None], inherit_bindings=False):
                 CompareScreen(asked, next_id=self.conversation.next_id, send=self.engine.send)
             )
 
+    def action_settings(self) -> None:
+        """Set everything that can be set."""
+        from specchat.tui.screens.settings import SettingsScreen
+
+        if not isinstance(self.screen, SettingsScreen):
+            self.push_screen(SettingsScreen(self._preferences, lambda: self._pane.answers))
+
     def action_help(self) -> None:
         """Tell about the place where the person is."""
         screen = self.screen
         if not isinstance(screen, HelpScreen):
-            apart = isinstance(screen, PairsScreen | CompareScreen)
-            notices = () if apart else self._pane.alarms
-            self.push_screen(HelpScreen(notices, place_of(screen), tuple(keys_of(screen))))
+            notices = self._pane.alarms if len(self.screen_stack) == 1 else ()
+            written = () if screen.is_modal else commands_listed()
+            help_screen = HelpScreen(notices, place_of(screen), tuple(keys_of(screen)), written)
+            self.push_screen(help_screen)
 
     @on(AlarmLine.Opened)
     def tell_about(self, event: AlarmLine.Opened) -> None:
@@ -216,12 +268,30 @@ class SpecchatApp(App[None], inherit_bindings=False):
         else:
             self._pane.chat.scroll_page_down()
 
-    def action_help_quit(self) -> None:
-        """Ctrl+C with nothing selected: it does not quit, so tell what does."""
-        self._prompt.hint("Ctrl+Q quits")
+    async def action_interrupt(self) -> None:
+        """Ctrl+C with nothing selected: stop the answer; twice in a row quits."""
+        await self._interrupts.come()
+
+    def action_copy_answer(self, what: str = "") -> None:
+        """Copy the last answer, or `code`: its last code block."""
+        self._commands.copy(what)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy, and say so; what was selected for it is not any more."""
+        super().copy_to_clipboard(text)
+        self._prompt.hint(told("", text))
+        self.clear_selection()
+
+    @on(Prompt.Commanded)
+    async def obey(self, event: Prompt.Commanded) -> None:
+        """Do what a command says."""
+        event.stop()
+        await self._runner.run(event.given, event.text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey out what would do nothing now; starting again shows only when it can be done."""
+        if isinstance(self.screen, PressKeyScreen):
+            return False
         if action == "stop":
             return self._pane.can_stop or None
         if action == "compare":
@@ -233,8 +303,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
         return True
 
     def on_key(self, event: events.Key) -> None:
-        """Typing goes to the prompt, wherever the focus is in the chat."""
-        if len(self.screen_stack) > 1:
+        """Typing goes to the prompt, wherever the focus is in the chat, but for keys that do
+        something there."""
+        if len(self.screen_stack) > 1 or event.key in self.screen.active_bindings:
             return
         if event.is_printable and event.character and self.focused is not self._prompt:
             self._prompt.focus()
@@ -288,11 +359,6 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._pane.loaded = event
         self._top_line.show_loaded(event, self._loader.plan, self._loader.machine)
         self._memory.show(self._loader.plan, self._loader.machine)
-        choice = self._pane.speculation.drafter
-        drafter: DrafterName = event.drafter if choice == "auto" else choice
-        if choice == "model" and event.drafter == "ngram+mtp":
-            drafter = "mtp"
-        self._live.drafter = drafter if self._pane.speculation.draft_length else "none"
         self._loading_bar.display = False
         self._pane.chat.settle_cards()
         self._pane.chat.add(*Card.of_notices(self._loader.loaded(event.notices)))
@@ -329,6 +395,30 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     # Helpers
 
+    def _settings_changed(self, settings: Settings) -> None:
+        """What holds for answers and for the next load follows the file."""
+        from specchat.choosing.choice import asked_anew
+
+        self._pane.set_up(self._pane.answers.with_settings(settings))
+        choice = self._loader.choice
+        self._loader.choice = asked_anew(choice, self._pane.answers.asked(choice.asked))
+        self.call_after_refresh(self._show_figures)
+
+    async def _leave_conversations(self, opened: Opened | None) -> None:
+        if opened is not None and opened.conversation is not None:
+            await self.open_conversation(opened.conversation, opened.message)
+        elif opened is not None:
+            await self.action_new_chat()
+
+    async def _resume(self) -> None:
+        try:
+            last = self.conversation.store.last_used()
+        except SpecchatError as error:
+            self._pane.complain(error)
+            return
+        if last is not None:
+            await self.open_conversation(last)
+
     def _begin(self, choice: Choice) -> None:
         """Load this pair in place of the present one; the conversation stays."""
         self._pane.end_early("stopped")
@@ -357,13 +447,27 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
 def run(
     choice: Choice,
-    sampling: SamplingSettings,
-    speculation: SpeculationSettings,
+    settings: Settings,
+    choices: Choices,
+    given: Mapping[str, Any],
     *,
-    system: str | None = None,
-    max_tokens: int | None = None,
+    resume: bool = False,
 ) -> int:
-    """Show the chat until the person quits; the exit code of the process."""
-    app = SpecchatApp(choice, sampling, speculation, system=system, max_tokens=max_tokens)
+    """Show the chat until the person quits; the exit code of the process.
+
+    Raises:
+        SettingsProblem: the settings name a theme or an action that does not exist.
+    """
+    require_known_names(settings)
+    app = SpecchatApp(
+        choice,
+        choices.sampling,
+        choices.speculation,
+        system=choices.system,
+        max_tokens=choices.max_tokens,
+        settings=settings,
+        given=given,
+        resume=resume,
+    )
     app.run()
     return app.return_code or 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from specchat.chat.reasoning import remembered
 from specchat.chat.records import AnswerRecord, Setup, State
 from specchat.chat.records import Message as Kept
 from specchat.chat.tokens import Tokens
@@ -94,7 +95,13 @@ class Conversation:
             said = said[:-1]
         return (
             *((Message("system", system),) if system else ()),
-            *(Message(each.role, each.text) for each in said),
+            *(
+                Message(
+                    each.role,
+                    remembered(each.text, each.opened) if each.role == "assistant" else each.text,
+                )
+                for each in said
+            ),
         )
 
     def message(self, message: int) -> Kept:
@@ -168,7 +175,7 @@ class Conversation:
         if begun is not None:
             text = begun.text + text
             earlier = self.store.tokens(begun.id)
-            tokens = earlier.plus(tokens) if earlier and tokens else None
+            tokens = earlier.plus(tokens) if earlier and tokens else tokens
         self.store.finish(answer.message, state, record, tokens, text)
         tree.put(self.store.message(answer.message))
         return tree.messages[answer.message]
@@ -256,3 +263,9 @@ class Conversation:
         tree.put(self.store.message(message))
         self.open = OpenAnswer(next(self._ids), message, question=question)
         return self.open
+
+
+def instructed(said: Iterable[Message], system: str | None) -> tuple[Message, ...]:
+    """The messages with these instructions before them, in place of any others."""
+    before = (Message("system", system),) if system else ()
+    return (*before, *(message for message in said if message.role != "system"))

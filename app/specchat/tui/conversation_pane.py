@@ -1,6 +1,7 @@
 """The left of the screen: the chat and the prompt, and the conversation that they show."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Literal
 
 from textual import on
@@ -9,6 +10,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
+from specchat.chat.records import Setup
 from specchat.chat.records import State as MessageState
 from specchat.engine.protocol import (
     Command,
@@ -22,17 +24,22 @@ from specchat.engine.protocol import (
     Stop,
 )
 from specchat.errors import SpecchatError
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from specchat.speculation.settings import SpeculationSettings
+from specchat.tui.answer_settings import AnswerSettings
+from specchat.tui.chat_commands import slash_names
 from specchat.tui.comparison import Asked, up_to_last_question
-from specchat.tui.conversation import Conversation, OpenAnswer
+from specchat.tui.conversation import Conversation, OpenAnswer, instructed
+from specchat.tui.drafting import drafter_of
 from specchat.tui.exchange import Exchange
+from specchat.tui.timeline import Timeline
 from specchat.tui.transcript import Transcript
 from specchat.tui.turns import NEEDS_QUIET, Turns
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
-from specchat.tui.widgets.messages import Earlier, Said
+from specchat.tui.widgets.messages import Answer, Earlier, Said
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import LiveFigures
+from specchat.tui.widgets.writing import Writing
 
 EngineState = Literal["loading", "ready", "broken"]
 State = Literal["loading", "ready", "answering", "broken"]
@@ -53,9 +60,7 @@ class ConversationPane(Vertical):
         conversation: what is shown.
         live: gets the figures of answers.
         between: widgets between chat and prompt.
-        sampling: how tokens are drawn.
-        speculation: how guesses are made.
-        max_tokens: the longest answer.
+        answers: what holds for the next answer.
         send: tells the engine something.
     """
 
@@ -67,22 +72,21 @@ class ConversationPane(Vertical):
         conversation: Conversation,
         live: LiveFigures,
         *between: Widget,
-        sampling: SamplingSettings,
-        speculation: SpeculationSettings,
-        max_tokens: int | None,
+        answers: AnswerSettings,
         send: Callable[[Command], Awaitable[None]],
     ) -> None:
         super().__init__(id="left")
         self.conversation = conversation
         self.chat = ChatView()
-        self.prompt = Prompt()
+        self.prompt = Prompt(
+            slash_names(lambda: self._answers.settings.presets),
+            recent=lambda limit: conversation.store.questions(limit),
+        )
         self.alarms: tuple[Notice, ...] = ()
         """Of the last answer."""
         self.loaded: Loaded | None = None
         """What answers."""
-        self.speculation = speculation
-        self._sampling = sampling
-        self._max_tokens = max_tokens
+        self._answers = answers
         self._live = live
         self._between = between
         self._send = send
@@ -102,7 +106,7 @@ class ConversationPane(Vertical):
     def compose(self) -> ComposeResult:
         yield self.chat
         yield from self._between
-        yield self.prompt
+        yield Writing(self.prompt)
 
     def on_mount(self) -> None:
         """Say at once when conversations cannot be saved."""
@@ -122,10 +126,33 @@ class ConversationPane(Vertical):
     @property
     def to_compare(self) -> Asked | None:
         """The last question with all before it; None without one, or while it cannot be asked."""
+        answers = self.answers
         messages = up_to_last_question(self.conversation.messages)
         if self.state != "ready" or not messages:
             return None
-        return Asked(messages, self._sampling, self.speculation, self._max_tokens)
+        return Asked(
+            instructed(messages, answers.system),
+            answers.sampling,
+            answers.speculation,
+            answers.max_tokens,
+        )
+
+    @property
+    def answers(self) -> AnswerSettings:
+        """What holds for the next answer of this conversation."""
+        return replace(self._answers, setup=self.conversation.setup)
+
+    @property
+    def speculation(self) -> SpeculationSettings:
+        """How guesses are made."""
+        return self.answers.speculation
+
+    def set_up(self, answers: AnswerSettings) -> None:
+        """Hold by this from the next answer on; what it sets for the conversation is kept there."""
+        self._answers = answers
+        if answers.setup != self.conversation.setup:
+            self.conversation.set_up(answers.setup)
+        self._changed()
 
     # What the person does
 
@@ -163,14 +190,19 @@ class ConversationPane(Vertical):
 
     async def stop(self) -> None:
         """End the answer and keep what came, or give up editing."""
+        if self.conversation.open:
+            await self.stop_answer()
+        elif self._turns.is_editing:
+            self._turns.end_edit()
+            self.refresh_bindings()
+
+    async def stop_answer(self) -> None:
+        """End the answer, if there is one, and keep what came."""
         answer = self.conversation.open
         if answer and not answer.stopping:
             answer.stopping = True
             self._exchange.note("stopping")
             await self._send(Stop(answer.id))
-        elif self._turns.is_editing:
-            self._turns.end_edit()
-            self.refresh_bindings()
 
     async def new(self) -> None:
         """Begin a new conversation; an answer under way is stopped first, and kept."""
@@ -183,7 +215,7 @@ class ConversationPane(Vertical):
         """Show a conversation of the store.
 
         Args:
-            message: the line on screen goes through it, and it has the focus.
+            message: the line on screen goes through it, and it is in view.
 
         Raises:
             StoreProblem: it is not there.
@@ -199,6 +231,17 @@ class ConversationPane(Vertical):
         """Focus the last message, from where keys do something with it."""
         if path := self.conversation.path:
             self._transcript.focus(path[-1].id)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The rounds of the answer under way, or of the last one."""
+        return self._exchange.timeline
+
+    def mark_origins(self) -> None:
+        """Mark the tokens of the last answer by where they came from, or no longer."""
+        answers = [each for each in self.chat.said if isinstance(each, Answer)]
+        if answers:
+            answers[-1].action_origins()
 
     # What the engine does
 
@@ -242,12 +285,14 @@ class ConversationPane(Vertical):
     # Helpers
 
     async def _generate(self, answer: OpenAnswer) -> None:
+        answers = self.answers
         request = Generate(
             id=answer.id,
-            conversation=self.conversation.messages,
-            sampling=self._sampling,
-            speculation=self.speculation,
-            max_tokens=self._max_tokens,
+            conversation=instructed(self.conversation.messages, answers.system),
+            begun=answer.begun.text if answer.begun else "",
+            sampling=answers.sampling,
+            speculation=answers.speculation,
+            max_tokens=answers.max_tokens,
         )
         self._exchange.begin(answer, request, self.loaded)
         self._changed()
@@ -258,9 +303,16 @@ class ConversationPane(Vertical):
         await self.stop()
         self._turns.end_edit()
         self.end_early("stopped")
+        self._exchange.forget()
+        self._answers = self._answers.for_conversation(Setup())
         self._live.clear()
         self.alarms = ()
         self.prompt.focus()
+
+    def _show_drafter(self) -> None:
+        """Tell the panel who is to guess."""
+        if self.loaded is not None:
+            self._live.drafter = drafter_of(self.loaded, self.speculation)
 
     def _tell_trouble(self) -> None:
         """Once, when conversations cannot be saved, and why."""
@@ -270,6 +322,7 @@ class ConversationPane(Vertical):
         self._trouble = trouble
 
     def _changed(self) -> None:
+        self._show_drafter()
         self.prompt.refusal = REFUSALS[self.state]
         self.prompt.hint("")
         self.post_message(self.Changed())

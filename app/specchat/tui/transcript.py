@@ -1,5 +1,7 @@
 """The widgets of a conversation: the end of it, and more when the person scrolls up."""
 
+from functools import partial
+
 from specchat.chat.records import Message
 from specchat.tui.conversation import Conversation
 from specchat.tui.widgets.chat_view import ChatView
@@ -25,14 +27,19 @@ class Transcript:
         self._first = 0
         """Which message of the line is the first one on screen."""
 
-    def show(self, message: int | None = None) -> None:
-        """Show it anew, from a page before this message, or from its last page."""
+    def show(self, message: int | None = None, *, focus: bool = False) -> None:
+        """Show it anew, with this message in view, or its end.
+
+        Args:
+            focus: move the focus to the message; letters are keys then, and no text.
+        """
         path = self._conversation.path
         index = next((at for at, each in enumerate(path) if each.id == message), len(path))
         self._first = max(0, min(index - PAGE // 2, len(path) - PAGE))
         self._chat.replace(self._first, map(self._widget, path[self._first :]))
-        if message is not None:
-            self._chat.call_after_refresh(self.focus, message)
+        widget = self.widget(message) if message is not None else None
+        if widget is not None:
+            self._chat.call_after_refresh(widget.focus if focus else widget.scroll_visible)
 
     def add(self, *messages: Message) -> None:
         """Show messages that are new at the end."""
@@ -85,8 +92,7 @@ class Transcript:
         if message.role == "user":
             return Question(message.text, message.id, place)
         open_answer = self._conversation.open
-        if open_answer is None or open_answer.message != message.id:
-            return Answer.of(message, place)
-        answer = Answer(message.id, place)
-        answer.write(message.text)
+        is_open = open_answer is not None and open_answer.message == message.id
+        answer = Answer.begun(message, place) if is_open else Answer.of(message, place)
+        answer.get_tokens(partial(self._conversation.store.tokens, message.id))
         return answer

@@ -1,18 +1,22 @@
 """What speculation is worth, live: the panel beside the chat, and its one-line form."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from textual.content import Content
 from textual.widgets import Static
 
+from specchat.chat.parts import PartFigures
+from specchat.chat.reasoning import Kind
 from specchat.engine.protocol import DrafterName
 from specchat.speculation.metrics import Figures
 from specchat.tui.rate_history import MINUTE_S, RateHistory
-from specchat.tui.wording import SEPARATOR, bar, percent, rate, seconds, sparkline
+from specchat.tui.wording import KIND_WORDS, SEPARATOR, bar, percent, rate, seconds, sparkline
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 14
+KIND_BAR_WIDTH = 12
 LINES_BESIDE_POSITIONS = 18
 """What the panel needs for everything but the acceptance by position."""
 
@@ -44,6 +48,8 @@ class LiveFigures:
     figures: Figures | None = None
     reason: str = ""
     rates: RateHistory = field(default_factory=RateHistory)
+    parts: Mapping[Kind, PartFigures] = field(default_factory=dict)
+    """The same by kind of text."""
     n_past: int = 0
     """Tokens in the target's context."""
     left_out: int = 0
@@ -53,11 +59,18 @@ class LiveFigures:
         """A new answer starts; the last one's figures stay until its first round."""
         self.rates.begin_answer()
 
-    def add(self, figures: Figures, reason: str, n_past: int) -> None:
+    def add(
+        self,
+        figures: Figures,
+        reason: str,
+        n_past: int,
+        parts: Mapping[Kind, PartFigures] | None = None,
+    ) -> None:
         """Take the totals after a round."""
         self.figures = figures
         self.reason = reason
         self.n_past = n_past
+        self.parts = parts or {}
         self.rates.add(figures)
 
     def finish(self, figures: Figures, n_past: int) -> None:
@@ -69,6 +82,7 @@ class LiveFigures:
         """Nothing was generated in this chat."""
         self.figures = None
         self.reason = ""
+        self.parts = {}
         self.rates = RateHistory()
         self.n_past = self.left_out = 0
 
@@ -82,10 +96,13 @@ class SpeculationPanel(Static):
         if figures is None or not figures.rounds:
             self.update(_preview(live.drafter))
             return
+        kinds = _by_kind(live.parts)
+        rows = self.content_size.height - LINES_BESIDE_POSITIONS - len(kinds)
         lines = [
             *_speed(figures, live.rates, self.content_size.width or 26),
             Content(""),
-            *_acceptance(figures, max(3, self.content_size.height - LINES_BESIDE_POSITIONS)),
+            *_acceptance(figures, max(3, rows)),
+            *kinds,
             Content(""),
             Content(live.reason),
         ]
@@ -174,3 +191,19 @@ def _acceptance(figures: Figures, rows: int) -> list[Content]:
     if len(shown) < len(positions):
         lines.append(Content.styled(f"and {len(positions) - len(shown)} further on", _MUTED))
     return lines
+
+
+def _by_kind(parts: Mapping[Kind, PartFigures]) -> list[Content]:
+    """Where the guesses land, once they were tested in more than one kind of text."""
+    shares = {kind: part.acceptance for kind, part in parts.items() if part.acceptance is not None}
+    if len(shares) < 2:
+        return []
+    rows = [
+        Content.assemble(
+            (f"{KIND_WORDS[kind]:<9}", _MUTED),
+            (bar(share, KIND_BAR_WIDTH), _BAR),
+            percent(share).rjust(5),
+        )
+        for kind, share in shares.items()
+    ]
+    return [Content(""), *rows]

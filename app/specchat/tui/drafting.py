@@ -1,0 +1,14 @@
+"""Who guesses, as the panel has it."""
+
+from specchat.engine.protocol import DrafterName, Loaded
+from specchat.speculation.settings import SpeculationSettings
+
+
+def drafter_of(loaded: Loaded, speculation: SpeculationSettings) -> DrafterName:
+    """What a choice comes down to with what is loaded, as the engine sees it."""
+    choice = speculation.drafter
+    if not speculation.draft_length:
+        return "none"
+    if choice == "auto":
+        return loaded.drafter
+    return "mtp" if choice == "model" and loaded.drafter == "ngram+mtp" else choice
