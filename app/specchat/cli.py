@@ -49,7 +49,10 @@ PAIR_OPTION = click.option(
 MODEL_OPTIONS = [
     click.option("--target", type=_text, metavar="FILE", help="GGUF of the model that answers."),
     click.option(
-        "--draft", type=_text, metavar="FILE", help="GGUF of a small model that guesses ahead."
+        "--draft",
+        type=_text,
+        metavar="FILE",
+        help="GGUF of a small model or a head that guesses ahead.",
     ),
     click.option("--ctx", type=int, metavar="N", help="Context in tokens."),
     click.option("--threads", type=int, metavar="N", help="CPU threads; default: physical cores."),
@@ -84,7 +87,8 @@ SPECULATION_OPTIONS = [
         "--drafter",
         type=click.Choice(["auto", "model", "ngram", "none"]),
         default="auto",
-        help="Who guesses; auto: n-grams of the conversation, and the draft model if there is one.",
+        help="Who guesses; auto: n-grams of the conversation, and the draft model or heads if any; "
+        "model: these alone.",
     ),
     click.option(
         "--draft-length",
@@ -123,6 +127,9 @@ SAMPLING_OPTIONS = [
         help="Of the draws; for the same text again add --reproducible.",
     ),
 ]
+RESUME_OPTION = click.option(
+    "--continue", is_flag=True, help="Open the conversation that was used last."
+)
 ANSWER_OPTIONS = [
     PRESET_OPTION,
     click.option("--system", type=_text, metavar="TEXT", help="System prompt."),
@@ -141,7 +148,13 @@ def _options(*groups: list[Callable[[Command], Command]]) -> Callable[[Command],
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="specchat", message="%(prog)s %(version)s")
-@_options([PAIR_OPTION], MODEL_OPTIONS, SPECULATION_OPTIONS, SAMPLING_OPTIONS, ANSWER_OPTIONS)
+@_options(
+    [RESUME_OPTION, PAIR_OPTION],
+    MODEL_OPTIONS,
+    SPECULATION_OPTIONS,
+    SAMPLING_OPTIONS,
+    ANSWER_OPTIONS,
+)
 @click.pass_context
 def cli(context: click.Context, /, **options: Any) -> None:
     """Chat with a model on this machine, and see what speculative decoding is worth.
@@ -159,7 +172,8 @@ def cli(context: click.Context, /, **options: Any) -> None:
 
     from specchat.tui.app import run as run_screen
 
-    sys.exit(run_screen(choice, settings, choices, _given(context)))
+    resume = options["continue"]
+    sys.exit(run_screen(choice, settings, choices, _given(context), resume=resume))
 
 
 @cli.command()

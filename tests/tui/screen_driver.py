@@ -36,6 +36,7 @@ def make_app(
     choice: Choice | None = None,
     system: str | None = None,
     store: Callable[[], Store] = store_here,
+    resume: bool = False,
 ) -> SpecchatApp:
     """The screen with an engine that follows this scenario."""
     return SpecchatApp(
@@ -43,6 +44,7 @@ def make_app(
         SamplingSettings(),
         SpeculationSettings(),
         system=system,
+        resume=resume,
         world=replace(world_of(scenario), open_store=store),
     )
 

@@ -199,18 +199,6 @@ async def test_keys_that_come_all_at_once_keep_their_order() -> None:
         assert prompt(pilot).text == "de"
 
 
-async def test_ctrl_c_tells_how_to_quit() -> None:
-    async with make_app("happy").run_test(size=WIDE) as pilot:
-        app = await until_ready(pilot)
-        await pilot.press("ctrl+c")
-        assert hint(pilot) == "Ctrl+Q quits"
-        prompt(pilot).insert("copied")
-        prompt(pilot).select_all()
-        await pilot.press("ctrl+c")
-        assert app.clipboard == "copied"
-        assert hint(pilot) == ""
-
-
 async def test_typing_reaches_the_prompt_from_anywhere() -> None:
     async with make_app("happy").run_test(size=WIDE) as pilot:
         await until_ready(pilot)

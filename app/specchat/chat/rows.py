@@ -28,6 +28,9 @@ ADD_ANSWER = (
 SUMMARY = "SELECT id, title, pinned, archived, created_at, updated_at, setup, current"
 LIST = f"""{SUMMARY} FROM conversations
     WHERE deleted_at IS NULL AND archived = ? ORDER BY pinned DESC, updated_at DESC LIMIT ?"""
+LAST_DELETED = f"""{SUMMARY} FROM conversations c
+    WHERE deleted_at IS NOT NULL AND EXISTS (SELECT 1 FROM messages WHERE conversation = c.id)
+    ORDER BY deleted_at DESC, id DESC LIMIT 1"""
 OPEN = f"{SUMMARY} FROM conversations WHERE id = ? AND deleted_at IS NULL"
 _MESSAGE = """SELECT m.id, m.parent, m.role, m.text, m.state, m.created_at, a.record
     FROM messages m LEFT JOIN answers a ON a.message = m.id"""

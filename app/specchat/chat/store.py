@@ -162,6 +162,10 @@ class Store:
         """Undo `delete`."""
         self._set(conversation, "deleted_at = ?", None)
 
+    def last_deleted(self) -> Summary | None:
+        """What `undelete` would bring back first; without messages there is nothing to it."""
+        return next(map(rows.summary_of, self._database.read(rows.LAST_DELETED)), None)
+
     # Messages
 
     def ask(self, conversation: int, text: str, parent: int | None) -> int:

@@ -13,7 +13,6 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from specchat.engine.protocol import (
-    DrafterName,
     Event,
     Failed,
     Finished,
@@ -27,22 +26,29 @@ from specchat.settings import Choices, Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.actions import require_known_names
 from specchat.tui.answer_settings import AnswerSettings, given_in_full
+from specchat.tui.chat_commands import ChatCommands
+from specchat.tui.command_runner import CommandRunner
 from specchat.tui.conversation import Conversation
 from specchat.tui.conversation_pane import ConversationPane, State
+from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
+from specchat.tui.interrupts import Interrupts
 from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
 from specchat.tui.preferences import Preferences, has_ansi_theme
-from specchat.tui.screens.help import HelpScreen, keys_of, place_of
+from specchat.tui.screens.compare import CompareScreen
+from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.screens.press_key import PressKeyScreen
+from specchat.tui.screens.timeline import TimelineScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.loading_bar import LoadingBar
 from specchat.tui.widgets.memory_bars import MemoryBars
 from specchat.tui.widgets.messages import AlarmLine
 from specchat.tui.widgets.pair_list import Pick
+from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import (
     REFRESHES_PER_SECOND,
     LiveFigures,
@@ -54,6 +60,7 @@ from specchat.tui.world import World
 
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
+    from specchat.tui.widgets.conversation_list import Opened
 
 DEFAULTS = Settings()
 
@@ -72,6 +79,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         max_tokens: the longest answer.
         settings: of the file.
         given: options of the command line, by their names; None: all of the above were given.
+        resume: whether to go on with the conversation that was used last.
         world: the engine and the machine.
     """
 
@@ -90,6 +98,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         max_tokens: int | None = None,
         settings: Settings = DEFAULTS,
         given: Mapping[str, Any] | None = None,
+        resume: bool = False,
         world: World | None = None,
     ) -> None:
         super().__init__(ansi_color=has_ansi_theme(settings) or None)
@@ -97,6 +106,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         if given is None:
             given = given_in_full(sampling, speculation, system, max_tokens)
         world = world or World()
+        self._resumes = resume
         self._live = LiveFigures()
         self._top_line = TopLine()
         self._loading_bar = LoadingBar()
@@ -117,6 +127,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
         )
         self._prompt = self._pane.prompt
         self._pairs = PairSwitch(self, world, self._pane.chat, self._begin, download_line)
+        self._commands = ChatCommands(self, self._pane, lambda: self._loader.choice.load)
+        self._runner = CommandRunner(self._prompt, self._commands.table)
+        self._interrupts = Interrupts(self, self._prompt, self._pane.stop_answer)
 
     @property
     def state(self) -> State:
@@ -140,6 +153,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
         self._prompt.focus()
         self._show_figures()
+        if self._resumes:
+            self.call_after_refresh(self._resume)
         if self._loader.choice.first_run:
             self._pairs.open(self._loader.choice, first_run=True)
         else:
@@ -157,7 +172,10 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Everything that a key of ours does, by name, and the colours."""
-        yield from commands(self, screen)
+        named = commands(self, screen)
+        if screen is self.screen_stack[0]:
+            named.update(self._runner.listed(named))
+        yield from named.values()
         yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
 
     # What the person does
@@ -177,9 +195,24 @@ class SpecchatApp(App[None], inherit_bindings=False):
         except SpecchatError as error:
             self._pane.complain(error)
 
+    def action_conversations(self) -> None:
+        """Look for another conversation."""
+        from specchat.tui.screens.conversations import ConversationsScreen
+
+        screen = ConversationsScreen(self.conversation.store, self.conversation.key)
+        self.push_screen(screen, self._leave_conversations)
+
     def action_messages(self) -> None:
         """Go to the messages."""
         self._pane.go_to_messages()
+
+    def action_timeline(self) -> None:
+        """Show the rounds of the last answer."""
+        self.push_screen(TimelineScreen(self._pane.timeline))
+
+    def action_origins(self) -> None:
+        """Mark where the last answer came from."""
+        self._pane.mark_origins()
 
     def action_restart(self) -> None:
         """Load again, in a new engine."""
@@ -200,6 +233,13 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Load a pair that has been downloaded."""
         await self._pairs.use(Pick(pair=name), self._loader.choice)
 
+    def action_compare(self) -> None:
+        """Answer the last question twice, plain and with drafts."""
+        if asked := self._pane.to_compare:
+            self.push_screen(
+                CompareScreen(asked, next_id=self.conversation.next_id, send=self.engine.send)
+            )
+
     def action_settings(self) -> None:
         """Set everything that can be set."""
         from specchat.tui.screens.settings import SettingsScreen
@@ -211,8 +251,10 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Tell about the place where the person is."""
         screen = self.screen
         if not isinstance(screen, HelpScreen):
-            notices = () if isinstance(screen, PairsScreen) else self._pane.alarms
-            self.push_screen(HelpScreen(notices, place_of(screen), tuple(keys_of(screen))))
+            notices = self._pane.alarms if len(self.screen_stack) == 1 else ()
+            written = () if screen.is_modal else commands_listed()
+            help_screen = HelpScreen(notices, place_of(screen), tuple(keys_of(screen)), written)
+            self.push_screen(help_screen)
 
     @on(AlarmLine.Opened)
     def tell_about(self, event: AlarmLine.Opened) -> None:
@@ -226,9 +268,25 @@ class SpecchatApp(App[None], inherit_bindings=False):
         else:
             self._pane.chat.scroll_page_down()
 
-    def action_help_quit(self) -> None:
-        """Ctrl+C with nothing selected: it does not quit, so tell what does."""
-        self._prompt.hint("Ctrl+Q quits")
+    async def action_interrupt(self) -> None:
+        """Ctrl+C with nothing selected: stop the answer; twice in a row quits."""
+        await self._interrupts.come()
+
+    def action_copy_answer(self, what: str = "") -> None:
+        """Copy the last answer, or `code`: its last code block."""
+        self._commands.copy(what)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy, and say so; what was selected for it is not any more."""
+        super().copy_to_clipboard(text)
+        self._prompt.hint(told("", text))
+        self.clear_selection()
+
+    @on(Prompt.Commanded)
+    async def obey(self, event: Prompt.Commanded) -> None:
+        """Do what a command says."""
+        event.stop()
+        await self._runner.run(event.given, event.text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey out what would do nothing now; starting again shows only when it can be done."""
@@ -236,6 +294,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
             return False
         if action == "stop":
             return self._pane.can_stop or None
+        if action == "compare":
+            return True if self._pane.to_compare else None
         if action == "restart":
             return self.state == "broken"
         if action == "restart_with_less":
@@ -280,6 +340,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def hear(self, event: Event) -> None:
         """An event of the engine, in order."""
+        screens = [screen for screen in self.screen_stack if isinstance(screen, CompareScreen)]
+        if any(screen.hear(event) for screen in screens):
+            return
         match event:
             case LoadProgress():
                 self._loading_bar.show(event)
@@ -296,11 +359,6 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._pane.loaded = event
         self._top_line.show_loaded(event, self._loader.plan, self._loader.machine)
         self._memory.show(self._loader.plan, self._loader.machine)
-        choice = self._pane.speculation.drafter
-        drafter: DrafterName = event.drafter if choice == "auto" else choice
-        if choice == "model" and event.drafter == "ngram+mtp":
-            drafter = "mtp"
-        self._live.drafter = drafter if self._pane.speculation.draft_length else "none"
         self._loading_bar.display = False
         self._pane.chat.settle_cards()
         self._pane.chat.add(*Card.of_notices(self._loader.loaded(event.notices)))
@@ -346,6 +404,21 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._loader.choice = asked_anew(choice, self._pane.answers.asked(choice.asked))
         self.call_after_refresh(self._show_figures)
 
+    async def _leave_conversations(self, opened: Opened | None) -> None:
+        if opened is not None and opened.conversation is not None:
+            await self.open_conversation(opened.conversation, opened.message)
+        elif opened is not None:
+            await self.action_new_chat()
+
+    async def _resume(self) -> None:
+        try:
+            last = self.conversation.store.last_used()
+        except SpecchatError as error:
+            self._pane.complain(error)
+            return
+        if last is not None:
+            await self.open_conversation(last)
+
     def _begin(self, choice: Choice) -> None:
         """Load this pair in place of the present one; the conversation stays."""
         self._pane.end_early("stopped")
@@ -367,12 +440,19 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._show_figures()
 
     def _show_figures(self) -> None:
-        self._top_line.show_context(self._live.n_past)
+        self._top_line.show_context(self._live.n_past, self._live.left_out)
         self._panel.show(self._live)
         self._line.show(self._live)
 
 
-def run(choice: Choice, settings: Settings, choices: Choices, given: Mapping[str, Any]) -> int:
+def run(
+    choice: Choice,
+    settings: Settings,
+    choices: Choices,
+    given: Mapping[str, Any],
+    *,
+    resume: bool = False,
+) -> int:
     """Show the chat until the person quits; the exit code of the process.
 
     Raises:
@@ -387,6 +467,7 @@ def run(choice: Choice, settings: Settings, choices: Choices, given: Mapping[str
         max_tokens=choices.max_tokens,
         settings=settings,
         given=given,
+        resume=resume,
     )
     app.run()
     return app.return_code or 0

@@ -26,15 +26,20 @@ from specchat.engine.protocol import (
 from specchat.errors import SpecchatError
 from specchat.speculation.settings import SpeculationSettings
 from specchat.tui.answer_settings import AnswerSettings
+from specchat.tui.chat_commands import slash_names
+from specchat.tui.comparison import Asked, up_to_last_question
 from specchat.tui.conversation import Conversation, OpenAnswer, instructed
+from specchat.tui.drafting import drafter_of
 from specchat.tui.exchange import Exchange
+from specchat.tui.timeline import Timeline
 from specchat.tui.transcript import Transcript
 from specchat.tui.turns import NEEDS_QUIET, Turns
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
-from specchat.tui.widgets.messages import Earlier, Said
+from specchat.tui.widgets.messages import Answer, Earlier, Said
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import LiveFigures
+from specchat.tui.widgets.writing import Writing
 
 EngineState = Literal["loading", "ready", "broken"]
 State = Literal["loading", "ready", "answering", "broken"]
@@ -73,7 +78,10 @@ class ConversationPane(Vertical):
         super().__init__(id="left")
         self.conversation = conversation
         self.chat = ChatView()
-        self.prompt = Prompt()
+        self.prompt = Prompt(
+            slash_names(lambda: self._answers.settings.presets),
+            recent=lambda limit: conversation.store.questions(limit),
+        )
         self.alarms: tuple[Notice, ...] = ()
         """Of the last answer."""
         self.loaded: Loaded | None = None
@@ -98,7 +106,7 @@ class ConversationPane(Vertical):
     def compose(self) -> ComposeResult:
         yield self.chat
         yield from self._between
-        yield self.prompt
+        yield Writing(self.prompt)
 
     def on_mount(self) -> None:
         """Say at once when conversations cannot be saved."""
@@ -116,6 +124,20 @@ class ConversationPane(Vertical):
         return self.state == "answering" or self._turns.is_editing
 
     @property
+    def to_compare(self) -> Asked | None:
+        """The last question with all before it; None without one, or while it cannot be asked."""
+        answers = self.answers
+        messages = up_to_last_question(self.conversation.messages)
+        if self.state != "ready" or not messages:
+            return None
+        return Asked(
+            instructed(messages, answers.system),
+            answers.sampling,
+            answers.speculation,
+            answers.max_tokens,
+        )
+
+    @property
     def answers(self) -> AnswerSettings:
         """What holds for the next answer of this conversation."""
         return replace(self._answers, setup=self.conversation.setup)
@@ -130,6 +152,7 @@ class ConversationPane(Vertical):
         self._answers = answers
         if answers.setup != self.conversation.setup:
             self.conversation.set_up(answers.setup)
+        self._changed()
 
     # What the person does
 
@@ -167,14 +190,19 @@ class ConversationPane(Vertical):
 
     async def stop(self) -> None:
         """End the answer and keep what came, or give up editing."""
+        if self.conversation.open:
+            await self.stop_answer()
+        elif self._turns.is_editing:
+            self._turns.end_edit()
+            self.refresh_bindings()
+
+    async def stop_answer(self) -> None:
+        """End the answer, if there is one, and keep what came."""
         answer = self.conversation.open
         if answer and not answer.stopping:
             answer.stopping = True
             self._exchange.note("stopping")
             await self._send(Stop(answer.id))
-        elif self._turns.is_editing:
-            self._turns.end_edit()
-            self.refresh_bindings()
 
     async def new(self) -> None:
         """Begin a new conversation; an answer under way is stopped first, and kept."""
@@ -203,6 +231,17 @@ class ConversationPane(Vertical):
         """Focus the last message, from where keys do something with it."""
         if path := self.conversation.path:
             self._transcript.focus(path[-1].id)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The rounds of the answer under way, or of the last one."""
+        return self._exchange.timeline
+
+    def mark_origins(self) -> None:
+        """Mark the tokens of the last answer by where they came from, or no longer."""
+        answers = [each for each in self.chat.said if isinstance(each, Answer)]
+        if answers:
+            answers[-1].action_origins()
 
     # What the engine does
 
@@ -264,10 +303,16 @@ class ConversationPane(Vertical):
         await self.stop()
         self._turns.end_edit()
         self.end_early("stopped")
+        self._exchange.forget()
         self._answers = self._answers.for_conversation(Setup())
         self._live.clear()
         self.alarms = ()
         self.prompt.focus()
+
+    def _show_drafter(self) -> None:
+        """Tell the panel who is to guess."""
+        if self.loaded is not None:
+            self._live.drafter = drafter_of(self.loaded, self.speculation)
 
     def _tell_trouble(self) -> None:
         """Once, when conversations cannot be saved, and why."""
@@ -277,6 +322,7 @@ class ConversationPane(Vertical):
         self._trouble = trouble
 
     def _changed(self) -> None:
+        self._show_drafter()
         self.prompt.refusal = REFUSALS[self.state]
         self.prompt.hint("")
         self.post_message(self.Changed())

@@ -1,6 +1,5 @@
 """The keys of the chat. Each has an id, by which a person's settings can give it another."""
 
-from collections.abc import Iterator
 from functools import partial
 
 from textual.app import App, SystemCommand
@@ -11,7 +10,32 @@ BINDINGS: list[BindingType] = [
     Binding("escape", "stop", "Stop", id="chat.stop", tooltip="Stop the answer, keep what came"),
     Binding("f1", "help", "Help", id="app.help", tooltip="Keys, and what the figures mean"),
     Binding("f2", "pairs", "Pairs", id="app.pairs", tooltip="Choose another model and draft"),
+    Binding("f3", "conversations", "Chats", id="app.conversations", tooltip="All conversations"),
     Binding("f4", "settings", "Settings", id="app.settings", tooltip="Sampling, keys, colours"),
+    Binding(
+        "f5",
+        "compare",
+        "Compare",
+        id="app.compare",
+        show=False,
+        tooltip="Answer the last question twice, plain and with drafts, and compare",
+    ),
+    Binding(
+        "f6",
+        "timeline",
+        "Timeline",
+        id="app.timeline",
+        show=False,
+        tooltip="The last answer round by round",
+    ),
+    Binding(
+        "f7",
+        "origins",
+        "Origins",
+        id="chat.origins",
+        show=False,
+        tooltip="Mark where each token of the last answer came from, or no longer",
+    ),
     Binding("ctrl+r", "restart", "Restart", id="engine.restart", tooltip="Start the engine again"),
     Binding(
         "ctrl+l",
@@ -47,12 +71,36 @@ BINDINGS: list[BindingType] = [
     ),
     Binding("pageup", "scroll_chat(-1)", "Scroll up", id="chat.page_up", show=False),
     Binding("pagedown", "scroll_chat(1)", "Scroll down", id="chat.page_down", show=False),
-    Binding("ctrl+c", "help_quit", id="app.help_quit", show=False, system=True),
+    Binding(
+        "f8",
+        "copy_answer",
+        "Copy answer",
+        id="chat.copy",
+        show=False,
+        tooltip="Copy the last answer, without its thinking",
+    ),
+    Binding(
+        "f9",
+        "copy_answer('code')",
+        "Copy code",
+        id="chat.copy_code",
+        show=False,
+        tooltip="Copy the last code block of the last answer",
+    ),
+    Binding(
+        "ctrl+c",
+        "interrupt",
+        "Stop or quit",
+        id="app.interrupt",
+        show=False,
+        system=True,
+        tooltip="Copy what is selected, else stop the answer; twice in a row: leave specchat",
+    ),
 ]
 
 
-def commands(app: App[None], screen: Screen[object]) -> Iterator[SystemCommand]:
-    """Everything that a key of ours does now, for the command palette."""
+def commands(app: App[None], screen: Screen[object]) -> dict[str, SystemCommand]:
+    """Everything that a key of ours does now, for the command palette, by its id."""
     named: dict[str, SystemCommand] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
@@ -60,4 +108,5 @@ def commands(app: App[None], screen: Screen[object]) -> Iterator[SystemCommand]:
             run = partial(app.run_action, binding.action, active.node)
             named[binding.id] = SystemCommand(binding.description, binding.tooltip, run)
     named.pop("app.commands", None)
-    yield from named.values()
+    named.pop("app.interrupt", None)
+    return named

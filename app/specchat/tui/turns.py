@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from specchat.chat.reasoning import spoken
 from specchat.chat.records import Message
 from specchat.tui.conversation import Conversation, OpenAnswer
+from specchat.tui.recall import Written
 from specchat.tui.transcript import Transcript
 from specchat.tui.widgets.messages import Wish
 from specchat.tui.widgets.prompt import Prompt
@@ -49,7 +50,7 @@ class Turns:
         self._open_conversation = open_conversation
         self._copy = copy
         self._edited: Message | None = None
-        self._put_aside = ""
+        self._put_aside = Written("")
         """What the person was writing when the editing began."""
 
     @property
@@ -71,8 +72,8 @@ class Turns:
             case "branch_off":
                 await self._open_conversation(self._conversation.store.branch_off(message))
             case "copy":
-                text = self._conversation.message(message).text
-                self._copy(spoken(text))
+                kept = self._conversation.message(message)
+                self._copy(spoken(kept.text, kept.opened))
                 self._prompt.hint("copied")
             case "above":
                 self._transcript.focus(message, -1)
@@ -98,15 +99,14 @@ class Turns:
         if self._edited is not None:
             self._edited = None
             self._prompt.border_title = ""
-            self._prompt.load_text(self._put_aside)
-            self._prompt.move_cursor(self._prompt.document.end)
+            self._prompt.put(self._put_aside)
 
     def _edit(self, message: int) -> None:
-        if self._edited is None:
-            self._put_aside = self._prompt.text
+        first = self._edited is None
         self._edited = self._conversation.message(message)
-        self._prompt.load_text(self._edited.text)
-        self._prompt.move_cursor(self._prompt.document.end)
+        held = self._prompt.put_message(self._edited.text)
+        if first:
+            self._put_aside = held
         self._prompt.border_title = EDITS[self._edited.role]
         self._prompt.focus()
 

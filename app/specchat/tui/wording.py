@@ -1,8 +1,12 @@
 """Numbers and texts as the screen shows them. The figures' definitions are those of `Figures`."""
 
+from specchat.chat.reasoning import Kind
 from specchat.speculation.metrics import Figures
 
 SEPARATOR = " · "
+
+KIND_WORDS: dict[Kind, str] = {"thinking": "thinking", "answer": "words", "code": "code"}
+"""What the kinds of text in an answer are called."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _STEPS = "▁▂▃▄▅▆▇█"
@@ -13,6 +17,24 @@ _VISIBLE: dict[int, int | None] = {
 }
 _VISIBLE |= {0x0D: None, 0x7F: 0x2421, 0x2028: 0x0A, 0x2029: 0x0A}
 _VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if code != 0x09}
+_PICTURES |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
+
+# What a text area takes for the end of a line.
+_LINE_ENDS = ("\r\n", *"\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+
+
+def line_ends(text: str) -> str:
+    """The text with newlines for line ends of every kind."""
+    for end in _LINE_ENDS:
+        text = text.replace(end, "\n")
+    return text
+
+
+def visible_line(line: str) -> str:
+    """A line with pictures for control characters, one for one; tabs stay."""
+    return line.translate(_PICTURES)
 
 
 def visible(text: str) -> str:

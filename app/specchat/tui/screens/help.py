@@ -13,6 +13,8 @@ from textual.widgets import Footer, Static
 from specchat.engine.protocol import Notice
 from specchat.tui.definitions import FIGURES
 from specchat.tui.memory_lines import legend_line
+from specchat.tui.origins import legend
+from specchat.tui.slash import COMMANDS
 from specchat.tui.wording import visible
 
 FIRST_KEYS = ("prompt.send", "prompt.new_line")
@@ -33,17 +35,26 @@ class HelpScreen(ModalScreen[None]):
         notices: what a person could do something about.
         place: a few sentences about what has the focus.
         keys: those that work there.
+        commands: those of the prompt, if it is there.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1,q", "dismiss", "Close", id="help.close", key_display="esc"),
+        Binding("ctrl+c", "app.interrupt", show=False, system=True),
     ]
 
-    def __init__(self, notices: Sequence[Notice], place: str, keys: Sequence[Key]) -> None:
+    def __init__(
+        self,
+        notices: Sequence[Notice],
+        place: str,
+        keys: Sequence[Key],
+        commands: Sequence[Key] = (),
+    ) -> None:
         super().__init__()
         self._notices = notices
         self._place = place
         self._keys = keys
+        self._commands = commands
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="help") as scroll:
@@ -56,10 +67,15 @@ class HelpScreen(ModalScreen[None]):
                 yield Static(self._place, markup=False)
             yield Static("Keys", classes="heading")
             yield from _rows(self._keys)
+            if self._commands:
+                yield Static("Commands, written into the prompt", classes="heading")
+                yield from _rows(self._commands)
             yield Static("What the figures mean", classes="heading")
             yield from _rows(FIGURES)
             yield Static("The bars of memory", classes="heading")
             yield Static(legend_line())
+            yield Static("The marks of tokens", classes="heading")
+            yield Static(legend())
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -79,6 +95,11 @@ def keys_of(screen: Screen[object]) -> Iterator[Key]:
     for action in sorted(found, key=lambda action: action not in FIRST_KEYS):
         keys, does = found[action]
         yield Key(", ".join(dict.fromkeys(keys)), does)
+
+
+def commands_listed() -> tuple[Key, ...]:
+    """The commands of the prompt."""
+    return tuple(Key(command.shown, command.does) for command in COMMANDS)
 
 
 def place_of(screen: Screen[object]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Footer, OptionList, Static
@@ -16,6 +15,7 @@ from textual.widgets import Footer, OptionList, Static
 from specchat.errors import SpecchatError
 from specchat.pairing.machine import Machine
 from specchat.pairing.wording import machine_text
+from specchat.tui.error_line import error_line
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.pair_list import PairList, Pick
 from specchat.tui.wording import visible
@@ -56,6 +56,7 @@ class PairsScreen(ModalScreen[Pick | None]):
         ),
         Binding("f1", "app.help", "Help", id="pairs.help"),
         Binding("q", "quit", "Quit", id="pairs.quit"),
+        Binding("ctrl+c", "app.interrupt", show=False, system=True),
     ]
 
     def __init__(
@@ -138,12 +139,7 @@ class PairsScreen(ModalScreen[Pick | None]):
     def show_error(self, error: SpecchatError) -> None:
         """Something did not work; the list is still there."""
         self._trouble.display = True
-        self._trouble.update(
-            Content.assemble(
-                (f"✗ {error.title}. ", "bold $text-error"),
-                visible(f"{error.message} → {error.next_step}"),
-            )
-        )
+        self._trouble.update(error_line(error))
 
     async def _look(self) -> None:
         count = OFFERED_FIRST if self._first_run else OFFERED

@@ -1,0 +1,93 @@
+"""What a command changes for a conversation."""
+
+import pytest
+
+from specchat.chat.records import Setup
+from specchat.errors import InvalidSetting
+from specchat.settings import Settings
+from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from specchat.tui.answer_settings import AnswerSettings
+from specchat.tui.setup_changes import CHANGES, LoadedFor, change
+from specchat.tui.slash import COMMANDS
+
+LOADED = LoadedFor(longest_draft=16, has_draft=True)
+
+
+def answers(setup: Setup | None = None, temperature: float = 0.8) -> AnswerSettings:
+    """What holds in a conversation with this setup."""
+    settings = Settings(
+        sampling=SamplingSettings(temperature=temperature),
+        speculation=SpeculationSettings(draft_length=4),
+    )
+    return AnswerSettings(settings, setup=setup or Setup())
+
+
+def test_a_drafter_is_changed_and_the_rest_stays() -> None:
+    changed, said = change(answers(), "conversation.drafter", "ngram", LOADED)
+
+    assert changed.setup.speculation == SpeculationSettings(drafter="ngram", draft_length=4)
+    assert said == "Who guesses: text that was seen before."
+
+
+def test_two_changes_add_up() -> None:
+    changed, _ = change(answers(), "conversation.drafter", "none", LOADED)
+    changed, said = change(changed, "conversation.length", "auto", LOADED)
+
+    assert changed.speculation == SpeculationSettings(drafter="none", draft_length="auto")
+    assert said == "The draft length follows what pays."
+
+
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [
+        ("0", "Plain decoding: nothing is guessed."),
+        ("8", "Drafts of 8 tokens."),
+        ("32", "Drafts of 32 tokens. This pair is loaded for at most 16, though"),
+    ],
+)
+def test_a_length_says_what_it_comes_to(length: str, said: str) -> None:
+    changed, told = change(answers(), "conversation.length", length, LOADED)
+
+    assert changed.speculation.draft_length == int(length)
+    assert told.startswith(said)
+
+
+def test_a_rule_says_what_it_is_here() -> None:
+    _, said = change(answers(), "conversation.rule", "auto", LOADED)
+    assert said == "Guesses are kept by the rule auto, which is block here."
+    _, said = change(answers(temperature=0), "conversation.rule", "coupled", LOADED)
+    assert said == "Guesses are kept by the rule coupled, which is greedy here."
+
+
+def test_a_rule_that_is_not_lossless_here_is_refused() -> None:
+    with pytest.raises(InvalidSetting, match="greedy"):
+        change(answers(), "conversation.rule", "greedy", LOADED)
+
+
+def test_a_draft_model_that_is_not_loaded_is_told_of() -> None:
+    without = LoadedFor(longest_draft=16, has_draft=False)
+
+    _, said = change(answers(), "conversation.drafter", "model", without)
+    assert "F2" in said
+    _, said = change(answers(), "conversation.drafter", "model", LOADED)
+    assert "F2" not in said
+
+
+def test_a_system_prompt_is_set_and_taken_away() -> None:
+    changed, _ = change(answers(), "conversation.system", "Be brief.", LOADED)
+    assert changed.setup.system == "Be brief."
+    changed, said = change(changed, "conversation.system", "none", LOADED)
+    assert changed.setup.system == ""
+    assert said == "There is no system prompt now."
+
+
+def test_no_preset_takes_everything_back() -> None:
+    before = answers(Setup(system="Be brief.", speculation=SpeculationSettings(draft_length=9)))
+    changed, _ = change(before, "conversation.preset", "none", LOADED)
+
+    assert changed.setup.system is None
+    assert changed.speculation.draft_length == 4
+
+
+def test_every_change_is_a_command() -> None:
+    assert set(CHANGES) <= {command.action for command in COMMANDS}
