@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from specchat.engine.client import EngineClient
+from specchat.engine.drafter_names import DrafterName
 from specchat.engine.protocol import (
     Devices,
     DevicesFound,
-    DrafterName,
     EngineFacts,
     Event,
     Failed,

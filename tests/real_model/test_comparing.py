@@ -19,7 +19,7 @@ QUESTION = Message("user", "Explain why the sky is blue.")
 @pytest.fixture(scope="module")
 def speaker(library: Library, smollm2_path: Path, worse_path: Path) -> Iterator[Speaker]:
     """SmolLM2, and its worse self as draft."""
-    plan = Plan(n_ctx=2048, measure_costs=False)
+    plan = Plan(n_ctx=2048, n_threads=1, measure_costs=False)
     speaker = Speaker(library, smollm2_path, worse_path, plan)
     yield speaker
     speaker.session.close()

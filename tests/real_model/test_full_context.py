@@ -14,7 +14,7 @@ from support.speaking import Speaker
 
 pytestmark = pytest.mark.real_model
 
-SMALL = Plan(n_ctx=256, measure_costs=False)
+SMALL = Plan(n_ctx=256, n_threads=1, measure_costs=False)
 SYSTEM = Message("system", "You answer in one short sentence.")
 QUESTIONS = [
     Message("user", f"Say something about the {thing}, and why people write poems about it.")

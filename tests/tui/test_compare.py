@@ -73,9 +73,9 @@ async def test_both_answers_are_shown_with_their_speeds_and_called_identical() -
         plain, drafted = columns(pilot)
         assert plain.border_title == "plain"
         assert drafted.border_title == "with drafts"
-        assert str(plain.border_subtitle) == "16.7 tok/s · 9.5 s"
-        assert str(drafted.border_subtitle) == "49.1 tok/s · 3.2 s · 82% accepted"
-        assert verdict(pilot) == "2.94x plain with drafts · identical, 158 tokens"
+        assert str(plain.border_subtitle) == "16.7 tok/s · 6.9 s"
+        assert str(drafted.border_subtitle) == "50.4 tok/s · 2.3 s · 80% accepted"
+        assert verdict(pilot) == "3.03x plain with drafts · identical, 115 tokens"
 
 
 async def test_they_do_not_enter_the_conversation_which_goes_on() -> None:

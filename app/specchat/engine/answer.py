@@ -7,8 +7,8 @@ from time import perf_counter
 import numpy as np
 
 from specchat.engine.alarms import AnswerFacts, alarms
+from specchat.engine.drafter_names import DrafterName, what_drafts
 from specchat.engine.protocol import (
-    DrafterName,
     Event,
     Finished,
     FinishReason,
@@ -199,6 +199,7 @@ class Answer:
                 model_tested=self._model_tested,
                 model_accepted=self._model_accepted,
                 break_even=self._controller.break_even("model"),
+                what_drafts=what_drafts(self._drafter_name),
                 others=self._watch.others(),
             )
         )

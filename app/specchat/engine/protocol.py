@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from specchat.engine.drafter_names import DrafterName
 from specchat.errors import InvalidSetting, SpecchatError
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory_estimate import CacheType
@@ -36,9 +37,6 @@ ADDRESS = re.compile(r"[A-Za-z0-9._-]+:([0-9]{1,5})")
 
 Role = Literal["system", "user", "assistant"]
 SteppingBack = Literal["cache", "window", "snapshots", "checkpoints"]
-DrafterName = Literal["chain", "model", "ngram", "ngram+mtp", "mtp", "none"]
-"""Who drafts: n-grams of the conversation and the draft model (`chain`) or the target's MTP heads
-(`ngram+mtp`), or one of them alone."""
 LoadStep = Literal["target", "draft", "costs"]
 FinishReason = Literal["stop", "length", "cancelled"]
 
@@ -101,6 +99,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     n_snapshots: int = MOST_SNAPSHOTS
     """The most of a recurrent state that are kept to step back to; 0: refused guesses are decoded
     again."""
+    saved_states_bytes: int = 2**29
+    """Main memory for recurrent states of earlier turns, to come back to."""
     max_draft_length: int = 16
     measure_costs: bool = True
     """Measure at load what decode calls cost, unless this machine has done so for this pair."""

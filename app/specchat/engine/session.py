@@ -7,22 +7,21 @@ from specchat.chat.template import ChatTemplate
 from specchat.engine.alarms import Loading, load_alarms
 from specchat.engine.answer import Answer, Emit
 from specchat.engine.costs import adaptive, known_costs, quick_costs
+from specchat.engine.drafter_names import DrafterName
 from specchat.engine.drafts import (
-    HEADS,
     WITH_NGRAMS,
     LoadedDraft,
+    draft_file,
     draft_model,
     has_heads_to_run,
-    kind_of,
+    head_in_a_file,
     mtp_heads,
     require_match,
-    require_runnable,
 )
 from specchat.engine.machine import engine_facts
 from specchat.engine.overflow import PromptFitter, room_for_prompt
 from specchat.engine.placement import read_shape, require_room, with_memory
 from specchat.engine.protocol import (
-    DrafterName,
     Generate,
     Load,
     Loaded,
@@ -80,6 +79,7 @@ class Session:
         self._draft: LoadedDraft | None = None
         try:
             self._context = self._make_context(self._target, plan.max_draft_length)
+            self._context.memory.checkpoint_bytes = plan.saved_states_bytes
             _warm_up(self._context)
             if load.pair.draft is not None:
                 self._draft = self._load_draft(load.pair.draft, emit)
@@ -171,8 +171,7 @@ class Session:
 
         plan = self._plan
         target = step == "target"
-        if not is_head:
-            self._require_room(path, step)
+        self._require_room(path, step)
         return Model(
             self._library,
             path,
@@ -194,9 +193,11 @@ class Session:
         names = plan.devices if target else plan.draft_devices
         devices = devices_of(self._library, names, plan.rpc)
         n_ctx_train = shape.n_ctx_train if target else self._target.n_ctx_train
+        n_batch, n_ubatch = GPU_BATCH if devices else CPU_BATCH
         sizes = ContextSizes(
             n_ctx=self._n_ctx(n_ctx_train),
-            n_ubatch=(GPU_BATCH if devices else CPU_BATCH)[1],
+            n_batch=n_batch,
+            n_ubatch=n_ubatch,
             n_outputs=1 + plan.max_draft_length if target else 1,
             cache_type=plan.cache_type if target else plan.draft_cache_type,
             whole_window_cache=plan.whole_window_cache,
@@ -241,13 +242,11 @@ class Session:
         assert self._context is not None
         model: Model | None = None
         try:
-            kind = kind_of(path)
-            require_runnable(path, kind)
-            is_head = kind in HEADS
-            model = self._load_model(path, "draft", emit, is_head=is_head)
-            require_match(self._target, model)
-            if is_head:
-                draft = mtp_heads(model, self._context, self._abort)
+            file = draft_file(path)
+            model = self._load_model(path, "draft", emit, is_head=file.is_head)
+            require_match(self._target, model, is_head=file.is_head)
+            if file.is_head:
+                draft = head_in_a_file(file, model, self._context, self._abort)
             else:
                 draft = draft_model(model, self._make_context(model, 0), self._target)
         except SpecchatError as error:
@@ -343,7 +342,7 @@ class Session:
 
 def _warm_up(context: Context) -> None:
     """One decode, so that the first answer does not pay for reading the weights from disk."""
-    context.decode([max(0, context.model.vocabulary.bos)], Outputs.LAST)
+    context.rehearse(1, Outputs.LAST)
     context.rollback(0)
 
 

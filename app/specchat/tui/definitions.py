@@ -42,7 +42,7 @@ FIGURES = (
     Definition("verify seconds", "the part of it in which the target decoded"),
     Definition(
         "draft decode seconds",
-        "the part of draft seconds inside decode calls of a draft model",
+        "the part of draft seconds inside decode calls of a draft model or of heads",
     ),
     Definition(
         "of the limit",
@@ -61,7 +61,8 @@ FIGURES = (
     Definition("draft share", "draft seconds / decode seconds"),
     Definition(
         "accepted by n-gram",
-        "accepted tokens that the n-gram drafter proposed; the draft model proposed the others",
+        "accepted tokens that the n-gram drafter proposed; the draft model or the heads proposed "
+        "the others",
     ),
     Definition(
         "origin of a token",

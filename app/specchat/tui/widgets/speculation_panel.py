@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind
-from specchat.engine.protocol import DrafterName
+from specchat.engine.drafter_names import DrafterName
 from specchat.speculation.metrics import Figures
 from specchat.tui.rate_history import MINUTE_S, RateHistory
 from specchat.tui.wording import KIND_WORDS, SEPARATOR, bar, percent, rate, seconds, sparkline
@@ -26,8 +26,22 @@ DRAFTERS: dict[DrafterName, str] = {
     "ngram": "n-gram",
     "ngram+mtp": "n-gram and MTP heads",
     "mtp": "MTP heads",
+    "ngram+eagle3": "n-gram and EAGLE-3 head",
+    "eagle3": "EAGLE-3 head",
+    "ngram+dflash": "n-gram and DFlash head",
+    "dflash": "DFlash head",
+    "ngram+dspark": "n-gram and DSpark head",
+    "dspark": "DSpark head",
     "none": "none, plain decoding",
 }
+SHORT: dict[DrafterName, str] = {
+    "chain": "model",
+    "ngram+mtp": "MTP",
+    "ngram+eagle3": "EAGLE-3",
+    "ngram+dflash": "DFlash",
+    "ngram+dspark": "DSpark",
+}
+"""What drafts beside n-grams, in a line that has both."""
 
 _PREVIEW = (
     "Once the model answers:",
@@ -109,10 +123,11 @@ class SpeculationPanel(Static):
         if figures.draft_share is not None and figures.drafted:
             share = f"{percent(figures.draft_share)} of the time drafting"
             lines.append(Content.styled(share, _MUTED))
-        if live.drafter == "chain" and figures.ngram_share is not None:
+        beside = SHORT.get(live.drafter) if live.drafter is not None else None
+        if beside is not None and figures.ngram_share is not None:
             share = percent(figures.ngram_share)
             rest = percent(1 - figures.ngram_share)
-            lines.append(Content.styled(f"n-gram {share}  model {rest}", _MUTED))
+            lines.append(Content.styled(f"n-gram {share}  {beside} {rest}", _MUTED))
         elif live.drafter:
             lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
         self.update(Content("\n").join(lines))
