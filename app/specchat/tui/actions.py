@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -113,7 +114,12 @@ def _bindings() -> Iterator[tuple[type, Binding]]:
 
 
 def _modules() -> Iterator[ModuleType]:
-    import specchat.tui
+    """Screens and widgets; of the other modules those that the application has imported."""
+    from specchat.tui import screens, widgets
 
-    for found in pkgutil.walk_packages(specchat.tui.__path__, f"{specchat.tui.__name__}."):
-        yield importlib.import_module(found.name)
+    for package in (screens, widgets):
+        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(found.name)
+    for name in sorted(sys.modules):
+        if name.startswith("specchat.tui."):
+            yield sys.modules[name]
