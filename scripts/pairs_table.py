@@ -6,7 +6,7 @@ python scripts/pairs_table.py > docs/pairs.md
 from pathlib import Path
 from typing import NamedTuple
 
-from specchat.commands.pairs import DRAFTERS, HEADS
+from specchat.commands.pairs import DRAFTERS
 from specchat.pairing.catalog import Backend, read_catalog
 from specchat.pairing.machine import Machine
 from specchat.pairing.planned import PlannedPair
@@ -78,7 +78,7 @@ def _row(machine: str, best: tuple[PlannedPair, ...]) -> str:
     cells = (
         machine,
         f"{pick.name}: {pick.title}",
-        DRAFTERS.get(pick.drafter, HEADS),
+        DRAFTERS[pick.drafter],
         f"{pick.target.size_bytes / 1e9:.1f} GB",
         context_text(pick.plan.n_ctx),
         speed_text(pick.speed),

@@ -49,7 +49,10 @@ PAIR_OPTION = click.option(
 MODEL_OPTIONS = [
     click.option("--target", type=_text, metavar="FILE", help="GGUF of the model that answers."),
     click.option(
-        "--draft", type=_text, metavar="FILE", help="GGUF of a small model that guesses ahead."
+        "--draft",
+        type=_text,
+        metavar="FILE",
+        help="GGUF of a small model or a head that guesses ahead.",
     ),
     click.option("--ctx", type=int, metavar="N", help="Context in tokens."),
     click.option("--threads", type=int, metavar="N", help="CPU threads; default: physical cores."),
@@ -84,7 +87,8 @@ SPECULATION_OPTIONS = [
         "--drafter",
         type=click.Choice(["auto", "model", "ngram", "none"]),
         default="auto",
-        help="Who guesses; auto: n-grams of the conversation, and the draft model if there is one.",
+        help="Who guesses; auto: n-grams of the conversation, and the draft model or heads if any; "
+        "model: these alone.",
     ),
     click.option(
         "--draft-length",

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from specchat.engine.client import EngineClient
+from specchat.engine.drafter_names import DrafterName
 from specchat.engine.protocol import (
     Devices,
     DevicesFound,
-    DrafterName,
     EngineFacts,
     Event,
     Failed,
@@ -28,6 +28,7 @@ from specchat.engine.protocol import (
     Round,
     Stop,
 )
+from specchat.engine.remarks import remarks
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
 from specchat.speculation.settings import DraftLength, Rule
@@ -45,6 +46,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     tokens: tuple[int, ...]
     finish_reason: FinishReason
+    context_full: bool
+    left_out: int
     prompt_tokens: int
     reused_tokens: int
     emitted: int
@@ -86,6 +89,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             text=finished.text,
             tokens=finished.tokens,
             finish_reason=finished.finish_reason,
+            context_full=finished.context_full,
+            left_out=finished.left_out,
             prompt_tokens=figures.prompt_tokens,
             reused_tokens=figures.reused_tokens,
             emitted=figures.emitted,
@@ -234,6 +239,8 @@ class Printer:
         else:
             print(finished.tail if self._live else finished.text, flush=True)
             _say(figures_line(finished))
+            for remark in remarks(finished):
+                _say(f"{remark[0].upper()}{remark[1:]}.")
             for alarm in finished.alarms:
                 _say(_line(alarm))
 

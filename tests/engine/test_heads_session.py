@@ -10,6 +10,7 @@ from specchat.llama.library import Library
 from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
 from support.gguf_models import random_table, write_bigram
 from support.heads import (
+    MTP_RECIPES,
     write_assistant,
     write_gemma,
     write_mtp,
@@ -29,7 +30,7 @@ def drafting(drafter: DrafterChoice = "auto", length: int = 3) -> SpeculationSet
     return SpeculationSettings(drafter=drafter, draft_length=length, rule="coupled")
 
 
-@pytest.mark.parametrize("kind", ["one head", "two heads", "one head, hybrid"])
+@pytest.mark.parametrize("kind", MTP_RECIPES)
 def test_heads_in_the_targets_file_draft_beside_ngrams(
     library: Library, tmp_path: Path, kind: str
 ) -> None:
@@ -37,14 +38,21 @@ def test_heads_in_the_targets_file_draft_beside_ngrams(
     loaded = speaker.session.loaded()
     assert (loaded.drafter, loaded.draft) == ("ngram+mtp", None)
     plain = speaker.answer(QUESTION, sampling=SAMPLING, speculation=PLAIN, max_tokens=TOKENS)
-    choices: tuple[tuple[DrafterChoice, str], ...] = (("auto", "ngram+mtp"), ("model", "mtp"))
-    for choice, name in choices:
-        drafted = speaker.answer(
-            QUESTION, sampling=SAMPLING, speculation=drafting(choice), max_tokens=TOKENS
-        )
-        assert drafted.drafter == name
-        assert drafted.tokens == plain.tokens
-        assert drafted.figures.accepted > drafted.figures.accepted_ngram
+    choices: tuple[tuple[DrafterChoice, str, range], ...] = (
+        ("auto", "ngram+mtp", range(3, 4)),
+        ("model", "mtp", range(1, 9)),
+    )
+    for choice, name, lengths in choices:
+        for length in lengths:
+            drafted = speaker.answer(
+                QUESTION,
+                sampling=SAMPLING,
+                speculation=drafting(choice, length),
+                max_tokens=TOKENS,
+            )
+            assert drafted.drafter == name
+            assert drafted.tokens == plain.tokens
+            assert drafted.figures.accepted > drafted.figures.accepted_ngram
     speaker.session.close()
 
 

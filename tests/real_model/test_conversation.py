@@ -179,7 +179,9 @@ def test_draft_length_zero_is_plain_decoding(speaker: Speaker) -> None:
 def test_a_prompt_longer_than_the_context_is_refused_in_words(speaker: Speaker) -> None:
     with pytest.raises(PromptTooLong, match=r"2,048"):
         speaker.answer(Message("user", "word " * 3000))
-    assert speaker.answer(QUESTION, max_tokens=5).figures.emitted == 5
+    short = speaker.answer(QUESTION, max_tokens=5)
+    assert short.figures.emitted == 5
+    assert (short.finish_reason, short.context_full) == ("length", False)
 
 
 def test_a_full_context_ends_the_answer(library: Library, smollm2_path: Path) -> None:
@@ -189,6 +191,7 @@ def test_a_full_context_ends_the_answer(library: Library, smollm2_path: Path) ->
         sampling=SamplingSettings(temperature=0, logit_bias={2: -100.0, 0: -100.0}),
     )
     assert finished.finish_reason == "length"
+    assert finished.context_full
     assert finished.figures.prompt_tokens + finished.figures.emitted == 257
     speaker.session.close()
 

@@ -53,12 +53,14 @@ def write_bigram(
     n_ctx_train: int = 32768,
     texts: Sequence[bytes] | None = None,
     add_bos: bool = False,
+    control: Sequence[bytes] = (),
 ) -> Path:
     """A one-layer llama whose logits after token t are row t of the table, to 1e-3.
 
     Attention and feed-forward weights are zero, the embedding is one-hot, and the output matrix is
     the table: the whole real stack runs, and the law of the text is known in closed form. A table
-    for more than N_VOCAB tokens gives the further ones names of their own.
+    for more than N_VOCAB tokens gives the further ones names of their own; the first of them are
+    these control tokens.
     """
     size, hidden, head = table.shape[0], table.shape[0], 32
     writer = GGUFWriter(path, "llama")
@@ -76,11 +78,13 @@ def write_bigram(
     writer.add_vocab_size(size)
     writer.add_tokenizer_model("llama")
     names = [b"<unk>", b"<s>", b"</s>", *(f"<0x{byte:02X}>".encode() for byte in range(256))]
-    names += [f"<further {number}>".encode() for number in range(N_VOCAB, size)]
+    names += control
+    names += [f"<further {number}>".encode() for number in range(len(names), size)]
     writer.add_token_list(texts or names)
     writer.add_token_scores([0.0] * size)
     kinds = [TokenType.UNKNOWN, TokenType.CONTROL, TokenType.CONTROL, *[TokenType.BYTE] * 256]
-    writer.add_token_types([*kinds, *[TokenType.NORMAL] * (size - N_VOCAB)])
+    kinds += [TokenType.CONTROL] * len(control)
+    writer.add_token_types([*kinds, *[TokenType.NORMAL] * (size - len(kinds))])
     writer.add_bos_token_id(BOS)
     writer.add_eos_token_id(EOS)
     writer.add_unk_token_id(0)

@@ -110,34 +110,45 @@ class NativeModel:
             params.n_seq_max, params.kv_unified = 2, True
             context = api.llama_init_from_model(self._model, params)
         assert context, self._library.log.errors(mark)
-        found = self._breakdown(context)
+        found = breakdown(self._library, context)
         api.llama_free(context)
-        devices: dict[str, Taken] = {}
-        for buffer, numbers in found.items():
-            # CPU_REPACK is main memory too.
-            device = "CPU" if buffer.startswith("CPU") else buffer
-            old = devices.get(device, Taken(0, 0, 0))
-            devices[device] = Taken(
-                old.weights + numbers[0], old.kv + numbers[1], old.compute + numbers[2]
-            )
-        return devices
+        return by_device(found)
 
-    def _breakdown(self, context: Any) -> dict[str, tuple[int, int, int]]:
-        library = self._library
-        name = library.function("ggml_backend_buft_name", ctypes.c_char_p, ctypes.c_void_p)
-        tell = library.function(BREAKDOWN, _Map, ctypes.c_void_p)
-        found: dict[str, tuple[int, int, int]] = {}
 
-        def walk(node: int | None) -> None:
-            if node:
-                # colour, parent, left, right, key, and the three numbers
-                _, _, left, right, key, *numbers = (ctypes.c_size_t * 8).from_address(node)
-                walk(left)
-                found[name(key).decode()] = (numbers[0], numbers[1], numbers[2])
-                walk(right)
+def taken_by(library: Library, context: Any) -> Taken:
+    """What a context and its model take of main memory."""
+    return by_device(breakdown(library, context))["CPU"]
 
-        walk(tell(context).root)
-        return found
+
+def by_device(found: dict[str, tuple[int, int, int]]) -> dict[str, Taken]:
+    """What several buffers of a device take together."""
+    devices: dict[str, Taken] = {}
+    for buffer, numbers in found.items():
+        # CPU_REPACK is main memory too.
+        device = "CPU" if buffer.startswith("CPU") else buffer
+        old = devices.get(device, Taken(0, 0, 0))
+        devices[device] = Taken(
+            old.weights + numbers[0], old.kv + numbers[1], old.compute + numbers[2]
+        )
+    return devices
+
+
+def breakdown(library: Library, context: Any) -> dict[str, tuple[int, int, int]]:
+    """Bytes of weights, of caches and for computing, by the name of the buffer."""
+    name = library.function("ggml_backend_buft_name", ctypes.c_char_p, ctypes.c_void_p)
+    tell = library.function(BREAKDOWN, _Map, ctypes.c_void_p)
+    found: dict[str, tuple[int, int, int]] = {}
+
+    def walk(node: int | None) -> None:
+        if node:
+            # colour, parent, left, right, key, and the three numbers
+            _, _, left, right, key, *numbers = (ctypes.c_size_t * 8).from_address(node)
+            walk(left)
+            found[name(key).decode()] = (numbers[0], numbers[1], numbers[2])
+            walk(right)
+
+    walk(tell(context).root)
+    return found
 
 
 def main(path: str, layers: str, n_ctx: str, *servers: str) -> None:

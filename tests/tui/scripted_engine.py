@@ -56,6 +56,16 @@ def acceptance(accepted: int, tested: int) -> float:
 The text is exactly what the target alone would write.
 """
 
+THOUGHT = "The person asks how it works.\n\nI keep it *short*, and say what is checked."
+THINKING = f"{THOUGHT}\n</think>\n\n{ANSWER}"
+"""What follows a prompt that leaves the tag open."""
+
+OTHER_ANSWER = ANSWER.replace("a large **target** check", "a large **model** check it")
+"""What is said instead, from a near tie on."""
+
+KEPT = (3, 2, 3, 0, 3, 1)
+"""How many of the drafted tokens each round keeps, over and over."""
+
 LOAD_FAILURE = Failed(
     kind="not_a_model",
     title="Not a usable GGUF file",
@@ -166,11 +176,23 @@ class Script:
             case "garbage" if first:
                 sys.stdout.buffer.write((3).to_bytes(4, "big") + b"\xc1\xc1\xc1")
                 sys.stdout.buffer.flush()
+            case "thinking" if first:
+                self.open_thought(command)
+                figures = self.rounds(command, _pieces(THOUGHT))
+                self.finish(command, THOUGHT, figures, self.wait_for_stop(command.id))
+            case "think":
+                self.open_thought(command)
+                self.answer(command, THINKING)
             case "echo":
                 self.answer(command, questions[-1])
             case "recall":
                 turns = [[m.role, m.content] for m in command.conversation]
                 self.answer(command, "`" + json.dumps(turns) + "`")
+            case "twice" | "parting" | "hold-drafted" | "crash-drafted":
+                self.answer_one_of_two(command)
+            case "left-out":
+                self.send(PromptProgress(id=command.id, done=1, total=1, reused=0, left_out=6))
+                self.answer(command, ANSWER)
             case "asked":
                 asked = (command.sampling, command.speculation, command.max_tokens)
                 self.answer(command, f"`{json.dumps(msgspec.to_builtins(asked))}`")
@@ -182,26 +204,71 @@ class Script:
             case _:
                 self.answer(command, ANSWER)
 
+    def open_thought(self, command: Generate) -> None:
+        """The prompt is read, and its last words open the thinking."""
+        self.send(PromptProgress(id=command.id, done=9, total=9, reused=0, opened="think"))
+
     def answer(self, command: Generate, text: str, drafted: int = 3) -> None:
         """A whole answer, without waiting for anything."""
         figures = self.rounds(command, _pieces(text), drafted)
         self.finish(command, text, figures, "stop")
 
+    def answer_one_of_two(self, command: Generate) -> None:
+        """One of two answers that are compared: plain and drafted in tokens of four letters."""
+        if command.speculation.rule != "coupled":
+            self.answer(command, ANSWER)
+            return
+        drafted = 0 if command.speculation.drafter == "none" else 3
+        text = OTHER_ANSWER if drafted and self.scenario == "parting" else ANSWER
+        if drafted and self.scenario == "crash-drafted":
+            sys.exit(3)
+        if drafted and self.scenario == "hold-drafted":
+            figures, tokens = self.spell(command, ANSWER[:120], drafted)
+            reason = self.wait_for_stop(command.id)
+            self.finish(command, ANSWER[:120], figures, reason, tokens)
+            return
+        figures, tokens = self.spell(command, text, drafted)
+        self.finish(command, text, figures, "stop", tokens)
+
+    def spell(self, command: Generate, text: str, drafted: int) -> tuple[Figures, tuple[int, ...]]:
+        """Rounds of a text in tokens of four letters."""
+        pieces = list(_pieces(text, 4))
+        tokens = tuple(int.from_bytes(piece.encode()[:3]) for piece in pieces)
+        figures = Figures(prompt_tokens=120, accepted_histogram=(0,) * 17, tested_at=(0,) * 16)
+        while (at := figures.emitted) < len(pieces):
+            accepted = min(drafted, KEPT[figures.rounds % len(KEPT)], len(pieces) - at - 1)
+            figures = _after_round(figures, drafted, accepted, 0.06)
+            self.send(
+                Round(
+                    id=command.id,
+                    text="".join(pieces[at : figures.emitted]),
+                    tokens=tokens[at : figures.emitted],
+                    drafted=drafted,
+                    accepted=accepted,
+                    reason="",
+                    reason_kind="predictable" if drafted else "plain",
+                    n_past=400 + figures.emitted,
+                    figures=figures,
+                )
+            )
+        return figures, tokens
+
     def rounds(self, command: Generate, pieces: Iterator[str], drafted: int = 3) -> Figures:
         """Rounds that carry these pieces; how many tokens each keeps goes round a fixed list."""
-        kept = (3, 2, 3, 0, 3, 1)
         reason = f"drafting {drafted}: text is predictable" if drafted else "plain decoding"
         figures = Figures(prompt_tokens=120, accepted_histogram=(0,) * 17, tested_at=(0,) * 16)
         for index, piece in enumerate(pieces):
-            accepted = min(drafted, kept[index % len(kept)])
+            accepted = min(drafted, KEPT[index % len(KEPT)])
             figures = _after_round(figures, drafted, accepted, 0.06 + 0.02 * (index % 3))
             self.send(
                 Round(
                     id=command.id,
                     text=piece,
                     tokens=tuple(range(accepted + 1)),
+                    sizes=_sizes(piece, accepted + 1),
                     drafted=drafted,
                     accepted=accepted,
+                    source=None if not drafted else "model" if index % 3 else "ngram",
                     reason=reason,
                     reason_kind="predictable" if drafted else "plain",
                     n_past=400 + figures.emitted,
@@ -210,7 +277,14 @@ class Script:
             )
         return figures
 
-    def finish(self, command: Generate, text: str, figures: Figures, reason: str) -> None:
+    def finish(
+        self,
+        command: Generate,
+        text: str,
+        figures: Figures,
+        reason: str,
+        tokens: tuple[int, ...] = (),
+    ) -> None:
         """The end of an answer."""
         assert reason in ("stop", "cancelled")
         self.send(
@@ -219,7 +293,7 @@ class Script:
                 finish_reason="stop" if reason == "stop" else "cancelled",
                 text=text,
                 tail="",
-                tokens=(),
+                tokens=tokens or tuple(range(figures.emitted)),
                 n_past=400 + figures.emitted,
                 seed=1,
                 rule="token",
@@ -228,6 +302,7 @@ class Script:
                 log_probabilities=None,
                 figures=figures,
                 alarms=(ALARM,) if self.scenario == "alarm" else (),
+                left_out=6 if self.scenario == "left-out" else 0,
             )
         )
 
@@ -264,6 +339,11 @@ def _after_round(before: Figures, drafted: int, accepted: int, seconds: float) -
         plain_tokens_per_second=18.0,
         plain_age_s=24.0,
     )
+
+
+def _sizes(piece: str, count: int) -> tuple[int, ...]:
+    """The characters of a round dealt out to its tokens."""
+    return tuple(len(piece[index::count]) for index in range(count))
 
 
 def _pieces(text: str, size: int = 9) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The list of conversations: found, opened, renamed, put away, brought back, taken along."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from textual.content import Content
 
 from specchat.chat.database import StoreProblem
 from specchat.chat.store import Store
+from specchat.cli import cli
 from specchat.tui.conversation_rows import FOUND, FoundMessage
 from specchat.tui.screens.conversations import (
     NOTHING_ARCHIVED,
@@ -449,3 +451,22 @@ async def test_with_nothing_to_continue_a_new_chat_begins(chats: Chats) -> None:
     async with app.run_test(size=WIDE) as pilot:
         await ask_and_wait(pilot, "First")
         assert [each.title for each in chats.store.conversations()] == ["First"]
+
+
+@pytest.mark.parametrize(("options", "resumes"), [(["--continue"], True), ([], False)])
+def test_an_option_of_the_command_continues(
+    options: list[str], resumes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def run(*_: object, resume: bool, **__: object) -> int:
+        asked.append(resume)
+        return 0
+
+    monkeypatch.setattr("specchat.tui.app.run", run)
+    monkeypatch.setattr("specchat.cli._choice", lambda *_, **__: None)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(options, standalone_mode=False)
+    assert (ended.value.code, asked) == (0, [resumes])

@@ -150,7 +150,7 @@ async def test_a_choice_is_made_by_mouse() -> None:
         choice = row(pilot, "enter").query_one(Choice)
         await pilot.click(choice)
         await wait_until(pilot, lambda: choice.expanded)
-        assert await pilot.click(choice.query_one("SelectOverlay"), offset=(3, 2))
+        assert await pilot.click(choice.query_one("SelectOverlay"), offset=(3, 1))
         await wait_until(pilot, lambda: read_settings().screen.enter == "newline")
 
 
@@ -334,7 +334,7 @@ async def test_the_groups_are_reached_by_keys() -> None:
         shown = await open_settings(pilot)
         await pilot.press("down")
         assert isinstance(shown.focused, TextArea)
-        await pilot.press("pagedown")
+        await pilot.press("f9")
         await wait_until(pilot, lambda: shown.shown == "sampling")
         await pilot.press("left")
         await wait_until(pilot, lambda: shown.shown == "chat")

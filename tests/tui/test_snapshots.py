@@ -13,8 +13,11 @@ from specchat.engine.protocol import Failed
 from specchat.hub.progress import Progress
 from specchat.tui.app import SpecchatApp
 from specchat.tui.downloads import Downloading
+from specchat.tui.screens.timeline import TimelineScreen
+from specchat.tui.widgets.answer_body import OriginView
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.loading_bar import LoadingBar
+from specchat.tui.widgets.thought import ThoughtLine
 from tui.offers import FIRST, LATER, app_with
 from tui.screen_driver import (
     ask,
@@ -92,6 +95,28 @@ async def helped(pilot: Pilot[None]) -> None:
     """Help is asked for after a slow answer."""
     await answered(pilot)
     await pilot.press("f1")
+
+
+async def marked(pilot: Pilot[None]) -> None:
+    """The tokens of an answer are marked by origin."""
+    await answered(pilot)
+    await pilot.press("f7")
+    await wait_until(pilot, lambda: len(pilot.app.query(OriginView)) == 1)
+
+
+async def unfolded(pilot: Pilot[None]) -> None:
+    """The thinking of an answer is shown."""
+    await answered(pilot)
+    pilot.app.query_one(ThoughtLine).action_fold()
+    await wait_until(pilot, lambda: len(pilot.app.query("Thought Markdown")) == 2)
+
+
+async def at_a_round(pilot: Pilot[None]) -> None:
+    """The timeline is open, the cursor at the fourth round."""
+    await answered(pilot)
+    await pilot.press("f6")
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, TimelineScreen))
+    await pilot.press("home", "right", "right", "right")
 
 
 async def choosing(pilot: Pilot[None]) -> None:
@@ -189,3 +214,27 @@ def test_download(snap_compare: Compare, size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("size", [SMALLEST, SMALL, WIDE], ids=["60x16", "80x24", "120x40"])
 def test_pairs(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert looks_the_same(snap_compare, app_with(LATER, disk=True), picking, size)
+
+
+@SIZES
+def test_origins(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert looks_the_same(snap_compare, "happy", marked, size)
+
+
+def test_origins_without_colours(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert looks_the_same(snap_compare, "happy", marked, SMALL)
+
+
+@SIZES
+def test_folded_thinking(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert looks_the_same(snap_compare, "think", answered, size)
+
+
+def test_unfolded_thinking(snap_compare: Compare) -> None:
+    assert looks_the_same(snap_compare, "think", unfolded, WIDE)
+
+
+@pytest.mark.parametrize("size", [SMALLEST, SMALL, WIDE], ids=["60x16", "80x24", "120x40"])
+def test_timeline(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert looks_the_same(snap_compare, "happy", at_a_round, size)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from specchat.bench.measure import memory_arguments
 from specchat.bench.problems import ServerProblem
@@ -119,6 +120,22 @@ def test_an_older_server_gets_the_options_that_it_knows() -> None:
         "--model /models/big.gguf --ctx-size 2048 --threads 2 --gpu-layers 999 --no-webui"
         " --model-draft /models/small.gguf --draft-max 5"
     )
+
+
+def test_a_head_in_a_file_of_its_own_is_named_by_its_type() -> None:
+    given = " ".join(arguments(replace(PLAN, spec_type="draft-eagle3"), HELP))
+
+    assert "--model-draft /models/small.gguf --spec-type draft-eagle3 --spec-draft-n-max 5" in given
+
+
+def test_heads_in_the_targets_own_file_draft_without_another_file() -> None:
+    plan = replace(PLAN, draft=None, built_in=True, spec_type="draft-mtp")
+
+    given = " ".join(arguments(plan, HELP))
+    assert plan.name == "llama-server:5"
+    assert "--spec-type draft-mtp --spec-draft-n-max 5" in given
+    assert "--model-draft" not in given
+    assert "--gpu-layers-draft" not in given
 
 
 def test_without_a_draft_the_server_decodes_plainly() -> None:

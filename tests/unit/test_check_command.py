@@ -85,8 +85,10 @@ def test_files_that_make_no_pair_are_only_named(
     assert (
         capsys.readouterr().out
         == """\
-head.gguf is an EAGLE-3 draft; this build cannot run EAGLE-3 drafts yet.
-Leave it out: n-grams of the conversation draft for any model.
+head.gguf, an EAGLE-3 draft, cannot draft for target.gguf. It reads 0 layers of
+its target, where EAGLE-3 reads 3.
+Choose a head that was made for this model, or leave it out: n-grams of the
+conversation draft for any model.
 
   target          target.gguf, 85.1 MB, qwen3, plain KV cache
   draft           head.gguf, 5.56 MB, eagle3, an EAGLE-3 draft

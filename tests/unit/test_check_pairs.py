@@ -66,10 +66,16 @@ class Files:
         *,
         own: dict[str, int | list[int]],
         shapes: dict[str, tuple[int, ...]],
+        entries: dict[str, str | int | bool] | None = None,
     ) -> GgufFile:
         """A drafter that is no model of its own."""
         path = write_header_file(
-            self.folder / name, architecture, tokens=texts(N_VOCAB), shapes=shapes, own=own
+            self.folder / name,
+            architecture,
+            tokens=texts(N_VOCAB),
+            shapes=shapes,
+            own=own,
+            entries=entries,
         )
         return read_gguf(path)
 
@@ -287,8 +293,19 @@ def test_mtp_heads_in_the_target_are_found_by_their_tensors(files: Files) -> Non
 
     assert (verdict.usable, verdict.drafter) == (True, "mtp")
     assert verdict.sentence == (
-        "glm.gguf can answer. It has 1 MTP head built in, which this build cannot run yet; "
-        "n-grams of the conversation draft for it."
+        "glm.gguf can answer. It has 1 MTP head built in, which drafts for it beside n-grams of "
+        "the conversation."
+    )
+    assert verdict.advice == "Start the chat with --target."
+    assert finding(verdict, "drafter") == "It has 1 MTP head built in."
+
+
+def test_mtp_heads_that_llama_cpp_cannot_run_are_named_as_such(files: Files) -> None:
+    target = files.dense("other.gguf", architecture="exaone4", extra=mtp_head(2))
+
+    assert judge(target).sentence == (
+        "other.gguf can answer. llama.cpp has no way to run its 1 MTP head; n-grams of the "
+        "conversation draft for it."
     )
 
 
@@ -312,78 +329,131 @@ def mtp_head(layer: int, width: int = 64) -> dict[str, tuple[int, ...]]:
     }
 
 
-def test_an_mtp_sidecar_is_named_though_it_is_called_a_draft(files: Files) -> None:
-    sidecar = files.head(
+def sidecar(files: Files, width: int = 64) -> GgufFile:
+    """The heads of a GLM model of that width, alone."""
+    return files.head(
         "draft.gguf",
-        "qwen3",
-        own={"block_count": 5, "embedding_length": 256, "nextn_predict_layers": 1},
-        shapes={"token_embd.weight": (N_VOCAB, 256)} | mtp_head(4, 256),
+        "glm4moe",
+        own={"block_count": 3, "embedding_length": width, "nextn_predict_layers": 1},
+        shapes=mtp_head(2, width),
     )
 
-    verdict = judge(files.target(), sidecar)
 
-    assert (verdict.usable, verdict.kind) == (False, "drafter_unsupported")
-    assert verdict.drafter == "mtp_sidecar"
+def test_an_mtp_sidecar_is_known_by_its_tensors_and_drafts_for_its_target(files: Files) -> None:
+    target = files.dense("glm.gguf", architecture="glm4moe", n_layers=2)
+
+    verdict = judge(target, sidecar(files))
+
+    assert (verdict.usable, verdict.kind, verdict.drafter) == (True, "fits", "mtp_sidecar")
+    assert verdict.sentence == "draft.gguf, an MTP sidecar, can draft for glm.gguf."
+    assert finding(verdict, "target") == "It was made for a target of width 64."
+    assert {each.level for each in verdict.findings} == {"good"}
+
+
+def test_heads_are_refused_for_a_target_whose_states_cannot_be_had(files: Files) -> None:
+    verdict = judge(files.target(), sidecar(files, 256))
+
+    assert (verdict.usable, verdict.kind) == (False, "other_target")
     assert verdict.sentence == (
-        "draft.gguf is an MTP sidecar; this build cannot run MTP sidecars yet."
+        "draft.gguf, an MTP sidecar, cannot draft for target.gguf. llama.cpp does not give out the "
+        "hidden states of qwen3."
     )
-    assert verdict.advice == f"L{LEAVE_OUT[1:]}"
+    assert verdict.advice == f"Choose a head that was made for this model, or {LEAVE_OUT}"
 
 
-def test_a_gemma_4_assistant_is_an_mtp_sidecar(files: Files) -> None:
-    sidecar = files.head(
+def test_a_gemma_4_assistant_is_an_mtp_sidecar_for_gemma_4_alone(files: Files) -> None:
+    assistant = files.head(
         "mtp-gemma-4.gguf",
         "gemma4-assistant",
         own={"block_count": 4, "embedding_length": 64, "embedding_length_out": 256},
         shapes={"nextn.pre_projection.weight": (64, 512)},
     )
+    gemma = files.dense("gemma.gguf", architecture="gemma4", n_layers=4, width=256)
+    other = files.dense("other.gguf", architecture="glm4moe", n_layers=4, width=256)
 
-    assert judge(files.target(), sidecar).sentence == (
-        "mtp-gemma-4.gguf is an MTP sidecar; this build cannot run MTP sidecars yet."
+    assert judge(gemma, assistant).sentence == (
+        "mtp-gemma-4.gguf, an MTP sidecar, can draft for gemma.gguf."
+    )
+    assert judge(other, assistant).sentence == (
+        "mtp-gemma-4.gguf, an MTP sidecar, cannot draft for other.gguf. It was made for gemma4, "
+        "and the target is glm4moe."
     )
 
 
 EAGLE3 = {"fc.weight": (64, 768), "d2t": (100,), "output.weight": (100, 64)}
 
 
-def test_an_eagle3_draft_is_named(files: Files) -> None:
-    draft = files.head(
-        "eagle3.gguf",
-        "eagle3",
-        own={"target_hidden_size": 256, "target_layers": [1, 2, 3]},
-        shapes=EAGLE3,
-    )
+def eagle3(files: Files, own: dict[str, int | list[int]] | None = None) -> GgufFile:
+    """A head that knows 100 tokens, for the target of these tests."""
+    made = own or {"target_hidden_size": 256, "target_layers": [1, 2, 3]}
+    return files.head("eagle3.gguf", "eagle3", own=made, shapes=EAGLE3)
 
-    verdict = judge(files.target(), draft)
 
-    assert verdict.drafter == "eagle3"
-    assert verdict.sentence == (
-        "eagle3.gguf is an EAGLE-3 draft; this build cannot run EAGLE-3 drafts yet."
+def test_an_eagle3_draft_with_few_tokens_drafts_for_its_target(files: Files) -> None:
+    verdict = judge(files.target(), eagle3(files))
+
+    assert (verdict.usable, verdict.kind, verdict.drafter) == (True, "fits", "eagle3")
+    assert verdict.sentence == "eagle3.gguf, an EAGLE-3 draft, can draft for target.gguf."
+    assert finding(verdict, "drafter") == "An EAGLE-3 draft. It guesses 100 of 300 tokens."
+    assert finding(verdict, "target") == (
+        "It was made for a target of width 256, and reads the layers 1, 2, 3 of 4."
     )
 
 
 @pytest.mark.parametrize(
-    ("own", "misfit"),
+    ("own", "problem"),
     [
         (
             {"target_hidden_size": 4096, "target_layers": [1, 2, 3]},
-            "it was made for a target of width 4,096, and this one has 256.",
+            "It was made for a target of width 4,096, and this one has 256.",
         ),
         (
             {"target_hidden_size": 256, "target_layers": [2, 16, 29]},
-            "it reads layer 29, and the target has 4.",
+            "It reads the layers 2, 16, 29 of its target, and this one has 4.",
         ),
+        (
+            {"target_hidden_size": 256, "target_layers": [1, 2]},
+            "It reads 2 layers of its target, where EAGLE-3 reads 3.",
+        ),
+        ({"target_hidden_size": 256}, "It reads 0 layers of its target, where EAGLE-3 reads 3."),
     ],
 )
-def test_an_eagle3_draft_of_another_target_is_named_as_such(
-    files: Files, own: dict[str, int | list[int]], misfit: str
+def test_an_eagle3_draft_of_another_target_is_refused_with_the_difference(
+    files: Files, own: dict[str, int | list[int]], problem: str
 ) -> None:
-    draft = files.head("eagle3.gguf", "eagle3", own=own, shapes=EAGLE3)
+    verdict = judge(files.target(), eagle3(files, own))
 
-    assert judge(files.target(), draft).sentence == (
-        "eagle3.gguf is an EAGLE-3 draft; this build cannot run EAGLE-3 drafts yet. "
-        f"It would not fit either: {misfit}"
+    assert (verdict.usable, verdict.kind) == (False, "other_target")
+    assert verdict.sentence == (
+        f"eagle3.gguf, an EAGLE-3 draft, cannot draft for target.gguf. {problem}"
     )
+
+
+def test_the_state_after_the_last_layer_is_read_where_llama_cpp_gives_it_out(files: Files) -> None:
+    after: dict[str, int | list[int]] = {"target_hidden_size": 256, "target_layers": [1, 2, 4]}
+    hybrid = files.dense("hybrid.gguf", architecture="qwen35", n_layers=4, width=256)
+
+    assert judge(hybrid, eagle3(files, after)).usable
+    assert not judge(files.target(), eagle3(files, after)).usable
+
+
+def test_a_head_has_as_many_tokens_as_its_target(files: Files) -> None:
+    """It may share the target's matrices; how its own texts would begin is of no matter."""
+    begins: dict[str, str | int | bool] = {
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.add_bos_token": True,
+    }
+    target = files.dense("target.gguf", n_layers=4, width=256, entries=begins)
+    larger = files.dense("larger.gguf", n_layers=4, width=256, tokens=texts(N_VOCAB + 8))
+
+    assert judge(target, eagle3(files)).usable
+    assert judge(larger, eagle3(files)).sentence == (
+        "eagle3.gguf cannot draft for larger.gguf. Its vocabulary has 300 tokens, the target's has "
+        "308."
+    )
+
+
+MASK: dict[str, str | int | bool] = {"tokenizer.ggml.mask_token_id": 299}
 
 
 @pytest.mark.parametrize(
@@ -393,19 +463,36 @@ def test_an_eagle3_draft_of_another_target_is_named_as_such(
 def test_a_markov_head_tells_dspark_from_dflash(
     files: Files, markov: dict[str, tuple[int, ...]], kind: str, name: str
 ) -> None:
-    draft = files.head(
-        "draft.gguf",
-        "dflash",
-        own={"embedding_length": 256, "block_size": 8, "target_layers": [1, 3]},
-        shapes={"fc.weight": (256, 512)} | markov,
-    )
+    draft = block_draft(files, markov)
 
     verdict = judge(files.target(), draft)
 
-    assert verdict.drafter == kind
-    assert verdict.sentence == (
-        f"draft.gguf is {name} draft; this build cannot run {name[2:]} drafts yet."
+    assert (verdict.usable, verdict.drafter) == (True, kind)
+    assert verdict.sentence == f"draft.gguf, {name} draft, can draft for target.gguf."
+
+
+def block_draft(
+    files: Files,
+    more: dict[str, tuple[int, ...]] | None = None,
+    entries: dict[str, str | int | bool] | None = None,
+) -> GgufFile:
+    """A DFlash draft for the target of these tests."""
+    return files.head(
+        "draft.gguf",
+        "dflash",
+        own={"embedding_length": 256, "block_size": 8, "target_layers": [1, 3]},
+        shapes={"fc.weight": (256, 512)} | (more or {}),
+        entries=MASK if entries is None else entries,
     )
+
+
+def test_a_block_draft_without_a_mask_or_of_a_second_kind_is_refused(files: Files) -> None:
+    assert judge(files.target(), block_draft(files, entries={})).sentence == (
+        "draft.gguf, a DFlash draft, cannot draft for target.gguf. Its file does not name the "
+        "token that stands for a guess."
+    )
+    second = block_draft(files, {"selector_hidden.weight": (64, 256)})
+    assert "DFlash 2" in judge(files.target(), second).sentence
 
 
 def test_snapshots_undo_the_guesses_for_a_hybrid_target(files: Files) -> None:

@@ -100,16 +100,18 @@ def test_a_pair_is_shown_with_its_figures_its_memory_and_its_reason(catalog: Cat
     start = next(index for index, line in enumerate(shown) if line.startswith("gemma-4-12b"))
     entry = shown[start : shown.index("", start)]
     assert entry[0].split() == [
-        "gemma-4-12b", "Gemma", "4", "12B", "UD-Q4_K_XL", "n-grams", "6.7", "GB", "11k", "38",
+        "gemma-4-12b", "Gemma", "4", "12B", "UD-Q4_K_XL", "MTP", "7.0", "GB", "10k", "45-75",
     ]  # fmt: skip
     assert entry[1].strip().startswith("CUDA0")
     assert "█" in entry[1]
     assert entry[1].endswith("of 11.5 GiB")
     words = " ".join(line.strip() for line in entry[2:])
-    assert "Apache-2.0 · speed estimated from bandwidth" in words
-    assert "2.5 times as fast as the first; its answers are simpler." in words
+    assert (
+        "Apache-2.0 · speed: plain 38 estimated from bandwidth, times what others report" in words
+    )
+    assert "draft: MTP head Q4_0" in words
+    assert "3.0 times as fast as the first; its answers are simpler." in words
     assert "The context is shortened from 65,536" in words
-    assert "cannot run its MTP head yet" in words
 
 
 def test_a_draft_model_is_named_and_its_speed_has_a_source(catalog: Catalog) -> None:

@@ -95,10 +95,9 @@ def test_a_machine_with_hardly_any_memory_gets_nothing_or_something_tiny(catalog
     assert named(ranked, "llama-3.3-70b").why == "It does not fit."
 
 
-def test_a_head_that_cannot_be_run_yet_is_named_and_n_grams_take_its_place(
-    catalog: Catalog,
-) -> None:
-    pair = named(rank_pairs(catalog, CARD_24), "gemma-4-12b")
+def test_a_head_that_cannot_be_run_is_named_and_n_grams_take_its_place(catalog: Catalog) -> None:
+    unable = replace(THIS_VERSION, drafters=frozenset({"model", "ngram"}))
+    pair = named(rank_pairs(catalog, CARD_24, abilities=unable), "gemma-4-12b")
 
     assert pair.catalog_drafter == "mtp"
     assert pair.drafter == "ngram"
@@ -119,12 +118,8 @@ def test_a_hybrid_is_drafted_for_and_its_snapshots_have_their_place_in_memory(
     assert cache > cells + 10**9
 
 
-def test_a_version_that_can_run_heads_promises_what_the_evidence_reports(catalog: Catalog) -> None:
-    able = replace(
-        THIS_VERSION, drafters=THIS_VERSION.drafters | {"mtp"}, plain_only=frozenset[str]()
-    )
-
-    pair = named(rank_pairs(catalog, CARD_24, abilities=able), "qwen3.8-27b")
+def test_a_head_promises_what_the_evidence_reports(catalog: Catalog) -> None:
+    pair = named(rank_pairs(catalog, CARD_24), "qwen3.8-27b")
 
     assert pair.drafter == "mtp"
     assert pair.draft_length == 2
@@ -133,6 +128,40 @@ def test_a_version_that_can_run_heads_promises_what_the_evidence_reports(catalog
     assert pair.speed is not None
     assert pair.speed.lowest == pytest.approx(pair.speed.plain * 1.33)
     assert pair.speed.source == "reported"
+
+
+def test_what_is_reported_of_a_whole_model_on_a_card_is_not_promised_of_half_of_it(
+    catalog: Catalog,
+) -> None:
+    ranked = rank_pairs(catalog, what_if("cuda", "32GiB", ["12GiB"]))
+    spilled = named(ranked, "qwen3.8-27b-iq4")
+
+    assert spilled.layers_moved
+    assert spilled.drafter == "ngram", "the head gives way before layers do"
+    assert spilled.speed is not None
+    assert spilled.speed.lowest == spilled.speed.highest == spilled.speed.plain < READING_SPEED
+    experts = named(ranked, "qwen3.6-35b-a3b")
+    assert experts.experts_in_ram
+    assert experts.drafter == "mtp", "what it is worth there is measured when it runs"
+    assert experts.speed is not None
+    assert experts.speed.lowest == experts.speed.plain
+    assert rank(spilled) < rank(experts)
+
+
+def test_a_heads_file_its_cache_and_the_states_it_reads_have_their_place_in_memory(
+    catalog: Catalog,
+) -> None:
+    head = named(rank_pairs(catalog, CARD_24), "qwen3-8b-dspark")
+    built_in = named(rank_pairs(catalog, CARD_24), "qwen3.8-27b")
+
+    card, ram = head.plan.shares
+    assert head.draft is not None
+    assert card.parts["draft"] == pytest.approx(head.draft.size_bytes, rel=0.01)
+    assert card.parts["draft_kv"] > 0
+    assert ram.parts["compute"] > 5 * 4096 * 4 * 512
+    card, _ = built_in.plan.shares
+    assert "draft" not in card.parts, "it is part of the target's file"
+    assert card.parts["draft_kv"] > 0
 
 
 def test_a_draft_model_is_part_of_the_plan_the_download_and_the_licence(catalog: Catalog) -> None:
@@ -213,7 +242,8 @@ def test_files_that_are_here_need_no_download(catalog: Catalog) -> None:
 
 
 def test_a_file_with_a_pattern_for_a_name_is_found_by_it(catalog: Catalog) -> None:
-    here = {("ggml-org/gpt-oss-20b-GGUF", "gpt-oss-20b-MXFP4.gguf")}
+    repo = "ggml-org/gpt-oss-20b-GGUF"
+    here = {(repo, "gpt-oss-20b-MXFP4.gguf"), (repo, "eagle3-gpt-oss-20b-Q8_0.gguf")}
 
     assert named(rank_pairs(catalog, CARD_24, on_disk=here), "gpt-oss-20b").on_disk
 

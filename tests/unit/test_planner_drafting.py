@@ -15,7 +15,7 @@ from specchat.pairing.catalog import (
     DraftType,
     Evidence,
 )
-from specchat.pairing.drafting import HEADS, choose_drafting, losing
+from specchat.pairing.drafting import HEADS, TargetFacts, choose_drafting, losing
 from specchat.pairing.machine import Machine
 from specchat.pairing.measured import Measured
 from unit.machines import CARD_8, LAPTOP, MAC, what_if
@@ -62,8 +62,9 @@ def test_on_a_card_a_pairs_own_drafter_guesses_with_its_own_length(type: DraftTy
 
 
 @pytest.mark.parametrize("type", HEADS)
-def test_this_version_says_that_it_cannot_run_heads(type: DraftType) -> None:
-    drafting = choose_drafting(pair_with(type), DENSE, CARD_8)
+def test_a_version_that_cannot_run_heads_says_so(type: DraftType) -> None:
+    unable = replace(EVERYTHING, drafters=frozenset({"model", "ngram"}))
+    drafting = choose_drafting(pair_with(type), DENSE, CARD_8, abilities=unable)
 
     assert drafting.drafter == "ngram"
     assert drafting.reasons == (
@@ -71,9 +72,8 @@ def test_this_version_says_that_it_cannot_run_heads(type: DraftType) -> None:
     )
 
 
-def test_this_version_runs_draft_models_and_n_grams() -> None:
-    assert THIS_VERSION.drafters == {"model", "ngram"}
-    assert set(HEADS) | THIS_VERSION.drafters == set(get_args(DraftType))
+def test_this_version_runs_all_that_a_catalog_can_name() -> None:
+    assert THIS_VERSION.drafters == set(get_args(DraftType))
 
 
 @pytest.mark.parametrize("architecture", ["qwen35", "qwen35moe", "lfm2", "mamba2"])
@@ -101,6 +101,7 @@ def test_a_version_that_cannot_go_back_in_a_state_decodes_it_plainly() -> None:
         ("mtp", DENSE, SMALL_LAPTOP, "4 cores"),
         ("mtp", MIXTURE, DESKTOP, "other experts"),
         ("mtp", DENSE, MAC, "Metal"),
+        ("mtp", replace(DENSE, architecture="deepseek2"), CARD_8, "latent attention"),
     ],
 )
 def test_a_drafter_that_is_known_to_lose_is_refused_with_the_reason(
@@ -127,7 +128,7 @@ def test_a_drafter_that_is_known_to_lose_is_refused_with_the_reason(
 def test_nothing_is_refused_without_evidence_against_it(
     type: DraftType, target: CatalogModel, machine: Machine
 ) -> None:
-    assert not list(losing(pair_with(type), target, machine))
+    assert not list(losing(type, TargetFacts.of_model(target), machine))
 
 
 def test_n_grams_are_never_refused() -> None:
@@ -146,5 +147,7 @@ def test_a_measurement_of_another_drafter_says_nothing_of_this_one() -> None:
 
 def test_a_measured_gain_does_not_make_a_head_runnable() -> None:
     measured = Measured(pair="tiny", plain=10.0, drafter="mtp", speed_up=1.5)
+    unable = replace(EVERYTHING, drafters=frozenset({"ngram"}))
 
-    assert choose_drafting(pair_with("mtp"), DENSE, CARD_8, measured).drafter == "ngram"
+    drafting = choose_drafting(pair_with("mtp"), DENSE, CARD_8, measured, unable)
+    assert drafting.drafter == "ngram"

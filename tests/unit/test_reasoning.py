@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specchat.chat.parts import PartMeter
+from specchat.chat.parts import PartFigures, PartMeter
 from specchat.chat.reasoning import (
     ALL_MARKS,
     TAGS,
+    Kind,
     Splitter,
     Tags,
     split,
@@ -233,3 +234,31 @@ def test_each_kind_of_text_has_figures_of_its_own() -> None:
     assert thinking.tokens_per_second == 7.0
     assert sum(part.accepted for part in meter.parts.values()) == total.accepted
     assert sum(part.emitted for part in meter.parts.values()) == total.emitted
+
+
+def test_marks_before_the_first_word_count_for_the_part_they_open() -> None:
+    meter = PartMeter()
+
+    assert meter.add("<think>\n", Figures(rounds=1, emitted=2)) == "thinking"
+    assert meter.add("Hm.</think>\n\nSo", Figures(rounds=2, emitted=6)) == "thinking"
+    assert meter.add(" it is.", Figures(rounds=3, emitted=9)) == "answer"
+    assert {kind: part.emitted for kind, part in meter.parts.items()} == {
+        "thinking": 6, "answer": 3,
+    }  # fmt: skip
+
+
+def test_a_first_round_of_words_and_code_counts_for_the_words() -> None:
+    assert PartMeter().add("So:\n```py\n", Figures(rounds=1)) == "answer"
+    assert PartMeter().add("```py\n", Figures(rounds=1)) == "code"
+
+
+def test_an_answer_that_goes_on_keeps_the_figures_of_its_beginning() -> None:
+    earlier: dict[Kind, PartFigures] = {
+        "thinking": PartFigures(rounds=4, emitted=9, tested=8, accepted=5)
+    }
+    meter = PartMeter(THINK, "Hm", earlier)
+    meter.add(", yes.</think>Well", Figures(rounds=1, emitted=4, tested=3, accepted=3))
+    meter.add(", so.", Figures(rounds=2, emitted=6, tested=4, accepted=3))
+
+    assert meter.parts["thinking"] == PartFigures(rounds=5, emitted=13, tested=11, accepted=8)
+    assert meter.parts["answer"] == PartFigures(rounds=1, emitted=2, tested=1)

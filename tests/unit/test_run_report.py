@@ -125,6 +125,8 @@ def test_the_report_has_every_figure_of_the_answer() -> None:
         "text": "So it is.",
         "tokens": (4, 5, 6),
         "finish_reason": "length",
+        "context_full": False,
+        "left_out": 0,
         "prompt_tokens": 31,
         "reused_tokens": 5,
         "emitted": 20,

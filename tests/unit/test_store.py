@@ -319,9 +319,9 @@ def test_a_given_title_stays_and_an_empty_one_is_made_again(store: Store) -> Non
 
 def test_tokens_come_back_with_their_origins(store: Store) -> None:
     log = TokenLog()
-    log.add([10, 11, 12], drafted=3, accepted=2, accepted_ngram=2)
-    log.add([13, 14], drafted=1, accepted=1, accepted_ngram=2)
-    log.add([15], drafted=0, accepted=0, accepted_ngram=2)
+    log.add([10, 11, 12], [4, 0, 2], drafted=3, accepted=2, source="ngram")
+    log.add([13, 14], [1, 1], drafted=1, accepted=1, source="model")
+    log.add([15], [3], drafted=0, accepted=0, source=None)
     conversation = store.new()
     answer = store.begin_answer(conversation, None)
     store.finish(answer, "complete", RECORD, log.tokens())
@@ -329,6 +329,7 @@ def test_tokens_come_back_with_their_origins(store: Store) -> None:
 
     assert kept is not None
     assert kept.ids == (10, 11, 12, 13, 14, 15)
+    assert kept.sizes == (4, 0, 2, 1, 1, 3)
     assert [ORIGINS[origin] for origin in kept.origins] == [
         "ngram", "ngram", "corrected", "draft", "plain", "plain",
     ]  # fmt: skip
@@ -340,6 +341,23 @@ def test_tokens_of_a_continued_answer_are_put_together() -> None:
 
     assert first.plus(second) == Tokens((1, 2, 5), b"\0\1\2", (3, 4, 6))
     assert first.plus(Tokens((5,), b"\2")).sizes == ()
+
+
+def test_tokens_may_be_cut_to_the_text_that_was_kept() -> None:
+    log = TokenLog()
+    log.add([1, 2, 3], [4, 5, 6], drafted=0, accepted=0, source=None)
+
+    assert log.tokens(2) == Tokens((1, 2), b"\3\3", (4, 5))
+    assert log.tokens().within(6).sizes == (4, 2, 0)
+    assert log.tokens().within(20).sizes == (4, 5, 6)
+
+
+def test_sizes_that_are_not_known_of_all_tokens_are_left_out() -> None:
+    log = TokenLog()
+    log.add([1, 2], [4, 5], drafted=0, accepted=0, source=None)
+    log.add([3], drafted=0, accepted=0, source=None)
+
+    assert log.tokens().sizes == ()
 
 
 def test_a_token_that_may_never_come_is_kept_as_such(store: Store) -> None:

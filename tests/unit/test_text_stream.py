@@ -205,3 +205,31 @@ def test_what_was_held_back_comes_when_no_stop_follows() -> None:
         "</",
         "",
     ]
+
+
+@given(cuts(st.binary(max_size=40)))
+def test_the_sizes_of_tokens_make_up_the_text(cut: Cut) -> None:
+    stream = read(cut)
+
+    assert len(stream.sizes) == len(cut.pieces)
+    assert sum(stream.sizes) == len(stream.text)
+
+
+@given(cuts(encoded(any_text)))
+def test_a_character_counts_for_the_token_that_completes_it(cut: Cut) -> None:
+    stream, done = read(cut), b""
+    for index, piece in enumerate(cut.pieces):
+        done += piece
+
+        assert sum(stream.sizes[: index + 1]) == len(done.decode(errors="ignore"))
+
+
+@given(cuts(encoded(few_letters)), stop_strings)
+def test_a_text_that_was_stopped_ends_within_the_sizes_of_the_tokens_kept(
+    cut: Cut, stop: list[str]
+) -> None:
+    stream = read(cut, stop)
+    kept = stream.kept_tokens
+
+    assert sum(stream.sizes[:kept]) >= len(stream.text)
+    assert sum(stream.sizes[: max(0, kept - 1)]) <= len(stream.text)

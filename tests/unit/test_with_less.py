@@ -36,6 +36,14 @@ def test_draft_context_and_layers_give_way_in_this_order() -> None:
     ]
 
 
+def test_heads_in_the_targets_file_go_as_a_draft_does() -> None:
+    less = with_less(Load(Pair("t.gguf"), Plan(n_threads=3)), planned())
+
+    assert less is not None
+    assert less.sentence == "Without its MTP heads."
+    assert less.load == Load(Pair("t.gguf"), Plan(n_threads=3, built_in_heads=False))
+
+
 def test_where_there_is_only_a_cpu_no_layers_are_left_to_move() -> None:
     load = Load(Pair("t.gguf", "d.gguf"))
 
@@ -47,7 +55,7 @@ def test_where_there_is_only_a_cpu_no_layers_are_left_to_move() -> None:
 
 @pytest.mark.parametrize("plan", [None, planned(2048, 0)])
 def test_a_load_without_a_plan_goes_on_without_the_gpu_at_last(plan: MemoryPlan | None) -> None:
-    load = Load(Pair("t.gguf"), Plan(n_ctx=2048))
+    load = Load(Pair("t.gguf"), Plan(n_ctx=2048, built_in_heads=False))
 
     assert steps(load, plan) == (["Without the GPU."] if plan is None else [])
 
@@ -57,4 +65,7 @@ def test_all_else_stays_as_it_was() -> None:
     while (less := with_less(load)) is not None:
         load = less.load
 
-    assert load == Load(Pair("t.gguf"), Plan(n_threads=3, rpc=("a:1",), n_gpu_layers=0, n_ctx=4096))
+    assert load == Load(
+        Pair("t.gguf"),
+        Plan(n_threads=3, rpc=("a:1",), n_gpu_layers=0, n_ctx=4096, built_in_heads=False),
+    )

@@ -27,8 +27,12 @@ from specchat.bench.server_side import ServerContestant
 from specchat.choosing.choice import Asked, Choice
 from specchat.choosing.placing import place
 from specchat.engine.client import EngineClient
+from specchat.engine.drafter_names import WITHOUT_NGRAMS, DrafterName
 from specchat.engine.protocol import Load, Loaded, ModelFacts, Plan
 from specchat.neighbours import Watch
+
+SPEC_TYPES: dict[DrafterName, str] = {"model": "simple"}
+"""llama-server's words for what drafts, where they are not ours."""
 
 
 def measure(plan: BenchPlan, before: Before, progress: Progress) -> Record:
@@ -98,6 +102,7 @@ def _just_so(load: Load) -> Choice:
         draft_cache_type=plan.draft_cache_type,
         experts_in_ram=plan.experts_in_ram,
         draft_required=True,
+        looks_beside=False,
         keeps_draft=True,
     )
     title = Path(load.pair.target).stem
@@ -113,6 +118,7 @@ async def _start_server(program: Program, settings: ServerPlan) -> tuple[Server,
 
 
 def _server_plan(plan: BenchPlan, loaded: Loaded) -> ServerPlan:
+    kind = WITHOUT_NGRAMS.get(loaded.drafter, loaded.drafter)
     return ServerPlan(
         target=plan.load.pair.target,
         draft=plan.load.pair.draft,
@@ -121,6 +127,8 @@ def _server_plan(plan: BenchPlan, loaded: Loaded) -> ServerPlan:
         n_gpu_layers=plan.load.plan.n_gpu_layers,
         draft_length=plan.server_draft_length,
         greedy=plan.sampling.is_greedy,
+        spec_type=f"draft-{SPEC_TYPES.get(kind, kind)}",
+        built_in=loaded.draft is None and kind != "ngram",
         extra=(*memory_arguments(plan.load.plan), *plan.server_arguments),
     )
 
@@ -158,6 +166,7 @@ def _record(
         engine=loaded.engine,
         target=_file_facts(loaded.target),
         draft=None if loaded.draft is None else _file_facts(loaded.draft),
+        drafter=loaded.drafter,
         server=server,
         n_ctx=loaded.n_ctx,
         n_threads=loaded.n_threads,

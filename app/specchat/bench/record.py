@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from specchat.engine.drafter_names import DrafterName
 from specchat.engine.protocol import EngineFacts
 from specchat.speculation.controller import ReasonKind
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
@@ -172,6 +173,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     engine: EngineFacts
     target: FileFacts
     draft: FileFacts | None
+    drafter: DrafterName = "ngram"
+    """Who drafts where a variant leaves the choice; heads in the target's file are no `draft`."""
     server: ServerFacts | None
     n_ctx: int
     n_threads: int

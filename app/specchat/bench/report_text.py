@@ -52,6 +52,8 @@ def bar(value: float, largest: float, width: int) -> str:
 
 def _head(record: Record) -> str:
     draft = f"  <-  {record.draft.file}" if record.draft else ""
+    if record.draft is None and record.drafter == "ngram+mtp":
+        draft = "  <-  its MTP heads"
     sampling = record.sampling
     prompts = sum(each.prompts for each in record.sets)
     how = f"temperature {sampling.temperature:g}"

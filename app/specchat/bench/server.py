@@ -38,13 +38,22 @@ class ServerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """-1: all."""
     draft_length: int
     greedy: bool
+    spec_type: str = "draft-simple"
+    """Its name for what drafts."""
+    built_in: bool = False
+    """Heads in the target's own file draft."""
     extra: tuple[str, ...] = ()
     """Arguments of the person's own, which come last."""
 
     @property
+    def drafts(self) -> bool:
+        """Whether anything is to draft."""
+        return self.draft is not None or self.built_in
+
+    @property
     def name(self) -> str:
         """How its row is called."""
-        return "llama-server" if self.draft is None else f"llama-server:{self.draft_length}"
+        return f"llama-server:{self.draft_length}" if self.drafts else "llama-server"
 
 
 def arguments(plan: ServerPlan, help_text: str) -> list[str]:
@@ -68,16 +77,15 @@ def arguments(plan: ServerPlan, help_text: str) -> list[str]:
         if option in options:
             given += [option, value]
     given += [option for option in ("--no-ui", "--no-webui") if option in options][:1]
-    if plan.draft is not None:
+    if plan.drafts:
         given += _draft_arguments(plan, options, layers)
     return [*given, *plan.extra]
 
 
 def _draft_arguments(plan: ServerPlan, options: set[str], layers: str) -> list[str]:
-    assert plan.draft is not None
-    given = ["--model-draft", plan.draft]
+    given = [] if plan.draft is None else ["--model-draft", plan.draft]
     if "--spec-type" in options:
-        given += ["--spec-type", "draft-simple"]
+        given += ["--spec-type", plan.spec_type]
     length = next(
         (option for option in ("--spec-draft-n-max", "--draft-max") if option in options), None
     )
@@ -88,7 +96,7 @@ def _draft_arguments(plan: ServerPlan, options: set[str], layers: str) -> list[s
             "Use another version, or leave --draft out to measure it without one.",
         )
     given += [length, str(plan.draft_length)]
-    if "--gpu-layers-draft" in options:
+    if "--gpu-layers-draft" in options and plan.draft is not None:
         given += ["--gpu-layers-draft", layers]
     if "--spec-draft-sampling" in options and not plan.greedy:
         # Its own best way above temperature 0: drawn drafts and rejection sampling.

@@ -59,7 +59,7 @@ def default_variants(
     """What is compared when nothing is named: plain, each drafter, fixed lengths, rules, auto.
 
     Args:
-        has_draft: a draft model is loaded.
+        has_draft: a draft model or heads are loaded.
         sampling: above temperature 0 every other lossless rule is measured too.
         quick: only one length, and no other rules.
     """

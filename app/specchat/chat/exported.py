@@ -25,7 +25,7 @@ class ExportedTokens(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """Of each token: guessed from seen text, guessed by the draft model, the target's correction of
     a guess, the target's own."""
     sizes: tuple[Count, ...] = ()
-    """Bytes of text of each token, where they are known."""
+    """Characters of text that became whole with each token, where they are known."""
 
 
 class ExportedMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -1,7 +1,8 @@
 """Where in an answer the guesses land: figures of its thinking, its words and its code."""
 
+from collections.abc import Mapping
+
 import msgspec
-from msgspec.structs import replace
 
 from specchat.chat.reasoning import KINDS, Kind, Splitter, Tags
 from specchat.speculation.metrics import Figures
@@ -27,34 +28,53 @@ class PartFigures(msgspec.Struct, frozen=True, kw_only=True):
         """emitted / decode seconds; None before the first round."""
         return self.emitted / self.decode_s if self.decode_s > 0 else None
 
+    def changed(
+        self, now: "PartFigures | Figures", before: "PartFigures | Figures"
+    ) -> "PartFigures":
+        """These and what came between two states of other totals."""
+        return PartFigures(
+            rounds=self.rounds + now.rounds - before.rounds,
+            emitted=self.emitted + now.emitted - before.emitted,
+            drafted=self.drafted + now.drafted - before.drafted,
+            tested=self.tested + now.tested - before.tested,
+            accepted=self.accepted + now.accepted - before.accepted,
+            decode_s=self.decode_s + now.decode_s - before.decode_s,
+        )
+
+
+NOTHING = PartFigures()
+
 
 class PartMeter:
-    """Follows one answer. A round counts for the part in which its text begins.
+    """Follows one answer. A round counts for the part in which its text begins; marks and blanks
+    that come before all parts, for the first one.
 
     Args:
         opened: the tags that the prompt left open.
+        begun: what the answer has said already, where it goes on.
+        parts: the figures of that.
     """
 
-    def __init__(self, opened: Tags | None = None) -> None:
+    def __init__(
+        self,
+        opened: Tags | None = None,
+        begun: str = "",
+        parts: Mapping[Kind, PartFigures] | None = None,
+    ) -> None:
         self.splitter = Splitter(opened)
-        self._parts = {kind: PartFigures() for kind in KINDS}
+        self.splitter.add(begun)
+        self._parts = dict.fromkeys(KINDS, NOTHING) | dict(parts or {})
         self._last = Figures()
 
     def add(self, text: str, figures: Figures) -> Kind:
         """Take a round's new text and the running totals after it; the kind it counted for."""
-        kind, last = self.splitter.kind, self._last
-        part = self._parts[kind]
-        self._parts[kind] = replace(
-            part,
-            rounds=part.rounds + figures.rounds - last.rounds,
-            emitted=part.emitted + figures.emitted - last.emitted,
-            drafted=part.drafted + figures.drafted - last.drafted,
-            tested=part.tested + figures.tested - last.tested,
-            accepted=part.accepted + figures.accepted - last.accepted,
-            decode_s=part.decode_s + figures.decode_s - last.decode_s,
-        )
+        splitter = self.splitter
+        kind, begins = splitter.kind, not splitter.spans
+        splitter.add(text)
+        if begins:
+            kind = splitter.spans[0].kind if splitter.spans else splitter.kind
+        self._parts[kind] = self._parts[kind].changed(figures, self._last)
         self._last = figures
-        self.splitter.add(text)
         return kind
 
     @property

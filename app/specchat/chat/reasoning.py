@@ -269,6 +269,13 @@ def spoken(text: str, opened: Tags | None = None) -> str:
     return "".join(text[span.start : span.end] for span in spans if span.kind != "thinking")
 
 
+def remembered(text: str, opened: Tags | None = None) -> str:
+    """What of an earlier answer goes back to the model: what it said, as templates that know of
+    thinking have it. An answer without thinking goes back as it was."""
+    spans = split(text, opened)
+    return spoken(text, opened) if any(span.kind == "thinking" for span in spans) else text
+
+
 def _possible_mark(text: str, marks: Iterable[str]) -> int:
     """Length of the longest end of the text with which a mark begins."""
     first = max(0, len(text) - LONGEST_MARK + 1)

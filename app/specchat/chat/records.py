@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from specchat.chat.parts import PartFigures
-from specchat.chat.reasoning import Kind
+from specchat.chat.reasoning import Kind, Tags, tags_named
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
     DraftLength,
@@ -61,6 +61,11 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     created_at: int
     answer: AnswerRecord | None = None
+
+    @property
+    def opened(self) -> Tags | None:
+        """The tags that the prompt left open before its text."""
+        return tags_named(self.answer.opened if self.answer else None)
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from specchat.speculation.controller import Source
+
 Origin = Literal["ngram", "draft", "corrected", "plain"]
 ORIGINS: tuple[Origin, ...] = ("ngram", "draft", "corrected", "plain")
 """Guessed from seen text, guessed by the draft model, put by the target in place of a refused
@@ -18,13 +20,23 @@ class Tokens(msgspec.Struct, frozen=True, array_like=True):
     origins: bytes = b""
     """An index into `ORIGINS` for each token."""
     sizes: tuple[int, ...] = ()
-    """Bytes of text that each token stands for, where they are known."""
+    """Characters of text that became whole with each token, where they are known. They make up the
+    end of the text; what comes before them was written by nobody's tokens, such as a person's
+    edit."""
 
     def __post_init__(self) -> None:
         if len(self.origins) != len(self.ids) or len(self.sizes) not in (0, len(self.ids)):
             raise ValueError("as many origins and sizes as tokens")
         if any(origin >= len(ORIGINS) for origin in self.origins):
             raise ValueError("an origin that is none")
+
+    def within(self, length: int) -> "Tokens":
+        """The sizes cut at the end, so that they make no more than these characters."""
+        sizes, left = [], length
+        for size in self.sizes:
+            sizes.append(min(size, left))
+            left -= sizes[-1]
+        return Tokens(self.ids, self.origins, tuple(sizes))
 
     def plus(self, other: "Tokens") -> "Tokens":
         """These, then the others; sizes are kept when both have them."""
@@ -39,34 +51,42 @@ class TokenLog:
     def __init__(self) -> None:
         self._ids: list[int] = []
         self._origins = bytearray()
-        self._accepted_ngram = 0
+        self._sizes: list[int] = []
 
     def add(
-        self, tokens: Sequence[int], *, drafted: int, accepted: int, accepted_ngram: int
+        self,
+        tokens: Sequence[int],
+        sizes: Sequence[int] = (),
+        *,
+        drafted: int,
+        accepted: int,
+        source: Source | None,
     ) -> None:
         """Take one round.
 
         Args:
             tokens: what it emitted, the accepted ones first.
-            accepted_ngram: the running total of the answer, as in its figures.
+            sizes: of each token, as in `Tokens`.
+            source: who drafted.
         """
-        guessed: Origin = "ngram" if accepted_ngram > self._accepted_ngram else "draft"
+        guessed: Origin = "ngram" if source == "ngram" else "draft"
         own: Origin = "corrected" if accepted < drafted else "plain"
-        self._accepted_ngram = accepted_ngram
         self._ids += tokens
+        self._sizes += sizes
         for index in range(len(tokens)):
             self._origins.append(ORIGINS.index(guessed if index < accepted else own))
 
     def tokens(self, count: int | None = None) -> Tokens:
         """All so far, or the first `count` of them: a stop string takes some back."""
-        return Tokens(tuple(self._ids[:count]), bytes(self._origins[:count]))
+        sizes = self._sizes if len(self._sizes) == len(self._ids) else ()
+        return Tokens(tuple(self._ids[:count]), bytes(self._origins[:count]), tuple(sizes[:count]))
 
 
 _decoder = msgspec.msgpack.Decoder(Tokens)
 
 
 def encode_tokens(tokens: Tokens) -> bytes:
-    """About three bytes a token."""
+    """About four bytes a token."""
     return msgspec.msgpack.encode(tokens)
 
 

@@ -24,8 +24,11 @@ def with_less(load: Load, plan: MemoryPlan | None = None) -> Less | None:
             again.
         plan: its memory plan, which knows how many layers there are.
     """
-    if load.pair.draft is not None:
-        return Less(Load(Pair(load.pair.target), load.plan), "Without the draft model.")
+    heads = load.plan.built_in_heads and plan is not None and plan.with_draft
+    if load.pair.draft is not None or heads:
+        what = "the draft model" if load.pair.draft is not None else "its MTP heads"
+        alone = Load(Pair(load.pair.target), replace(load.plan, built_in_heads=False))
+        return Less(alone, f"Without {what}.")
     n_ctx = load.plan.n_ctx or (plan.n_ctx if plan is not None else USUAL_N_CTX)
     if n_ctx > SHORTEST_N_CTX:
         shorter = max(SHORTEST_N_CTX, n_ctx // 2)

@@ -8,15 +8,21 @@ from msgspec.structs import replace
 from specchat.choosing.choice import Choice
 from specchat.choosing.machine_now import find_machine
 from specchat.choosing.matching import mismatch
+from specchat.choosing.sidecars import sidecar_of
 from specchat.choosing.wording import (
     drafted_otherwise,
+    found_beside,
     gave_way,
+    heads_missing,
     not_enough,
     not_enough_for_draft,
 )
 from specchat.engine.protocol import Load, Notice, Pair, Plan
-from specchat.pairing.drafting import choose_drafting
+from specchat.pairing.catalog import DraftType
+from specchat.pairing.drafting import TargetFacts, choose_drafting, losing
 from specchat.pairing.gguf_file import GgufFile, header_of
+from specchat.pairing.head_fit import built_in_heads, draft_type
+from specchat.pairing.head_shape import shape_of_built_in_heads, shape_of_draft
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import (
     USUAL_N_CTX,
@@ -81,6 +87,8 @@ class _Placing:
         self._target = target
         self._shape = shape_from_header(target)
         self._pair = choice.load.pair
+        self._own_heads: ModelShape | None = None
+        """Of MTP heads in the target's file, where they are to draft."""
         self._notices = [*choice.notices]
 
     def placed(self) -> Placed:
@@ -88,13 +96,14 @@ class _Placing:
         self._keep_to_what_pays()
         draft = self._matching_draft()
         wishes = self._wishes()
-        plan = self._plan(shape_from_header(draft) if draft is not None else None, wishes)
+        shape = shape_of_draft(draft) if draft is not None else self._own_heads
+        plan = self._plan(shape, wishes)
         if not plan.fits and self._asked.gpu_layers is None:
             raise not_enough(self._target, plan, self._asked.ctx)
-        if plan.fits and draft is not None and not plan.with_draft:
-            if self._asked.keeps_draft:
+        if plan.fits and shape is not None and not plan.with_draft:
+            if self._asked.keeps_draft and draft is not None:
                 raise not_enough_for_draft(self._target, draft, plan)
-            self._pair = Pair(self._pair.target)
+            self._pair, self._own_heads = Pair(self._pair.target), None
         return Placed(
             load=Load(self._pair, self._engine_plan(plan, wishes)),
             plan=plan,
@@ -103,17 +112,45 @@ class _Placing:
         )
 
     def _keep_to_what_pays(self) -> None:
-        """A pair of the catalog without its draft model, where it is known to lose."""
-        pair, target = self._choice.pair, self._choice.target
-        if pair is None or target is None or self._pair.draft is None:
+        """The draft of the pair, or heads that are here, unless they are known to lose."""
+        choice, asked = self._choice, self._asked
+        by_itself = asked.drafter == "auto" and not asked.keeps_draft
+        if self._pair.draft is None:
+            self._take_heads(even_if_they_lose=not by_itself)
+        elif choice.pair is not None and choice.target is not None and by_itself:
+            drafting = choose_drafting(choice.pair, choice.target, self._machine, choice.measured)
+            if drafting.drafter != choice.pair.draft.type:
+                self._pair = Pair(self._pair.target)
+                self._notices += drafted_otherwise(drafting.reasons)
+
+    def _take_heads(self, *, even_if_they_lose: bool) -> None:
+        """Those in the target's file before those beside it, where no draft is named."""
+        given = self._choice.load.plan
+        if self._asked.drafter not in ("auto", "model") or given.max_draft_length == 0:
             return
-        if self._asked.drafter != "auto" or self._asked.keeps_draft:
+        own = shape_of_built_in_heads(self._target) if given.built_in_heads else None
+        looks = own is None and self._asked.looks_beside
+        beside = sidecar_of(self._target) if looks else None
+        if own is None and beside is None:
+            self._notices += heads_missing(self._target, self._choice.pair)
             return
-        measured = self._choice.measured
-        drafting = choose_drafting(pair, target, self._machine, measured)
-        if drafting.drafter != pair.draft.type:
-            self._pair = Pair(self._pair.target)
-            self._notices += drafted_otherwise(drafting.reasons)
+        kind: DraftType = "mtp" if beside is None else draft_type(beside)
+        reasons = () if even_if_they_lose else self._why_they_lose(kind)
+        if reasons:
+            self._notices += drafted_otherwise(reasons, "its heads")
+        elif beside is not None:
+            self._pair = Pair(self._pair.target, beside.path)
+            self._notices.append(found_beside(self._target, beside))
+        else:
+            self._own_heads = own
+
+    def _why_they_lose(self, kind: DraftType) -> tuple[str, ...]:
+        choice = self._choice
+        if choice.pair is not None and choice.target is not None and choice.pair.draft.type == kind:
+            return choose_drafting(
+                choice.pair, choice.target, self._machine, choice.measured
+            ).reasons
+        return tuple(losing(kind, TargetFacts.of_file(self._target), self._machine))[:1]
 
     def _matching_draft(self) -> GgufFile | None:
         """The draft's header, unless it cannot guess for the target: then it is left out."""
@@ -157,6 +194,8 @@ class _Placing:
     def _engine_plan(self, plan: MemoryPlan, wishes: Wishes) -> Plan:
         """What differs from what was asked for; a plan that does not fit changes nothing."""
         given = self._choice.load.plan
+        if self._own_heads is None and built_in_heads(self._target):
+            given = replace(given, built_in_heads=False)
         if not plan.fits:
             return given
         numbers = engine_numbers(plan)
@@ -174,4 +213,5 @@ class _Placing:
             cache_type=numbers.cache_type,
             experts_in_ram=numbers.experts_in_ram,
             n_snapshots=numbers.n_snapshots,
+            saved_states_bytes=numbers.saved_states_bytes or given.saved_states_bytes,
         )

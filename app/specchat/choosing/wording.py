@@ -4,6 +4,13 @@ from collections.abc import Iterable
 
 from specchat.engine.protocol import Notice
 from specchat.errors import OutOfMemory
+from specchat.pairing.catalog import CatalogPair
+from specchat.pairing.drafter_type import (
+    DRAFTER_NAMES,
+    drafter_kind,
+    mtp_heads,
+    promised_mtp_heads,
+)
 from specchat.pairing.gguf_file import GgufFile
 from specchat.pairing.memory import DeviceShare, MemoryPlan, Part, size_text
 from specchat.pairing.verdict import short_name
@@ -30,16 +37,43 @@ def gave_way(plan: MemoryPlan) -> tuple[Notice, ...]:
     )
 
 
-def drafted_otherwise(reasons: Iterable[str]) -> tuple[Notice, ...]:
-    """Why a pair's own draft stays on the disk."""
+def drafted_otherwise(reasons: Iterable[str], what: str = "the draft model") -> tuple[Notice, ...]:
+    """Why a pair's own draft, or its heads, are left out."""
     return tuple(
         Notice(
             kind="draft_would_lose",
-            title="Going on without the draft model",
+            title=f"Going on without {what}",
             message=reason,
             help="To try it all the same, use --drafter model.",
         )
         for reason in reasons
+    )
+
+
+def found_beside(target: GgufFile, head: GgufFile) -> Notice:
+    """A head that nobody named drafts."""
+    what = DRAFTER_NAMES[drafter_kind(head)]
+    return Notice(
+        kind="draft_found",
+        title="A draft was found",
+        message=f"{short_name(head)}, {what}, lies beside {short_name(target)} and drafts for it.",
+        help="To leave it out use --drafter ngram.",
+    )
+
+
+def heads_missing(target: GgufFile, pair: CatalogPair | None) -> tuple[Notice, ...]:
+    """Heads that a header or the catalog promises, where the file has none."""
+    by_catalog = pair is not None and pair.draft.type == "mtp" and pair.draft.file is None
+    if mtp_heads(target) or not (promised_mtp_heads(target) or by_catalog):
+        return ()
+    return (
+        Notice(
+            kind="heads_missing",
+            title="Its MTP heads are missing",
+            message=f"{short_name(target)} should have some, and has none: n-grams guess instead.",
+            help="Publishers keep files with and without heads under one name: look for another "
+            "repository.",
+        ),
     )
 
 

@@ -25,8 +25,15 @@ SHOWN = 5
 NARROWEST, WIDEST = 80, 140
 INDENT = "   "
 COLUMNS = "{name:<22} {target:<28} {drafter:<7} {size:>7} {context:>4} {speed:>7}"
-DRAFTERS = {"none": "none", "ngram": "n-grams", "model": "model"}
-HEADS = "head"
+DRAFTERS = {
+    "none": "none",
+    "ngram": "n-grams",
+    "model": "model",
+    "mtp": "MTP",
+    "eagle3": "EAGLE-3",
+    "dflash": "DFlash",
+    "dspark": "DSpark",
+}
 
 
 def pairs(
@@ -116,7 +123,7 @@ def _entry(pair: PlannedPair, machine: Machine, width: int) -> Iterator[str]:
     yield COLUMNS.format(
         name=pair.name,
         target=pair.title,
-        drafter=DRAFTERS.get(pair.drafter, HEADS),
+        drafter=DRAFTERS[pair.drafter],
         size=download_text(pair),
         context=context_text(pair.plan.n_ctx),
         speed=speed_text(pair.speed),
@@ -136,7 +143,9 @@ def _entry(pair: PlannedPair, machine: Machine, width: int) -> Iterator[str]:
 
 def _draft(pair: PlannedPair) -> Iterator[str]:
     draft: PlannedFile | None = pair.draft
-    if draft is not None:
+    if draft is not None and draft.file is None:
+        yield f"draft: the {draft.title} in its own file"
+    elif draft is not None:
         yield f"draft: {draft.title} {draft.quant}"
 
 

@@ -21,8 +21,6 @@ def pull(name: str, yes: bool) -> int:
     from specchat.hub.pairs import request_for
 
     request = request_for(name)
-    if request.note:
-        _say(request.note)
     for path in request.packaged:
         _say(f"{path.name} comes with an installed package.")
         print(path)

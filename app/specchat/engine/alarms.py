@@ -51,6 +51,8 @@ class AnswerFacts:
     """The acceptance from which the draft model pays; infinite: never; None: not known."""
     others: float | None
     """Cores that other programs used."""
+    what_drafts: str = "draft model"
+    """A model or a head, in words."""
 
 
 def load_alarms(loading: Loading) -> tuple[Notice, ...]:
@@ -143,7 +145,7 @@ def _draft_does_not_pay(facts: AnswerFacts) -> Notice | None:
     if needed > 1:
         return Notice(
             kind="draft_too_slow",
-            title="The draft model is too slow for this target",
+            title=f"The {facts.what_drafts} is too slow for this target",
             message="It would cost more than it saves even if all of its guesses were kept.",
             help="Choose a smaller draft, or a larger target.",
         )
@@ -155,12 +157,12 @@ def _draft_does_not_pay(facts: AnswerFacts) -> Notice | None:
         return Notice(
             kind="temperature_too_high",
             title="The temperature is too high to guess",
-            message=f"At {facts.temperature:g} the draft model is seldom right: {message}",
+            message=f"At {facts.temperature:g} the {facts.what_drafts} is seldom right: {message}",
             help="Choose a lower temperature, or decode such answers without a draft.",
         )
     return Notice(
         kind="under_break_even",
-        title="The draft model does not pay here",
+        title=f"The {facts.what_drafts} does not pay here",
         message=message,
         help="Choose a draft that is smaller or closer to the target.",
     )

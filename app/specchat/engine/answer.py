@@ -7,8 +7,8 @@ from time import perf_counter
 import numpy as np
 
 from specchat.engine.alarms import AnswerFacts, alarms
+from specchat.engine.drafter_names import DrafterName, what_drafts
 from specchat.engine.protocol import (
-    DrafterName,
     Event,
     Finished,
     FinishReason,
@@ -17,6 +17,7 @@ from specchat.engine.protocol import (
     PromptProgress,
     Round,
 )
+from specchat.engine.thinking import opened_by
 from specchat.errors import PromptTooLong
 from specchat.llama.context import Aborted, Context
 from specchat.neighbours import Watch
@@ -45,6 +46,7 @@ class Answer:
         request: Generate,
         *,
         prompt: Sequence[int],
+        left_out: int,
         target: Context,
         drafter: Drafter | None,
         drafter_name: DrafterName,
@@ -54,6 +56,7 @@ class Answer:
         self._started = perf_counter()
         self._request = request
         self._prompt = prompt
+        self._left_out = left_out
         self._drafter_name = drafter_name
         self._rule = request.speculation.effective_rule(request.sampling)
         self._controller = controller
@@ -70,11 +73,13 @@ class Answer:
             with_log_probabilities=request.log_probabilities,
         )
         self._text = TextStream(vocabulary.piece, request.stop)
+        opened = opened_by(vocabulary, prompt)
+        self._opened = opened.name if opened else None
         self._meter = Meter(len(prompt), longest)
         self._log_probabilities: list[float] = []
         self._model_tested = self._model_accepted = 0
         self._watch = Watch()
-        _require_fit(prompt, target.n_ctx)
+        _require_fit(prompt, target.n_ctx, left_out)
 
     def run(self, emit: Emit) -> None:
         """Prefill and decode to the end, with events on the way; an abort ends it too."""
@@ -83,7 +88,9 @@ class Answer:
             reason = self._decode(emit)
         except Aborted:
             reason = "cancelled"
-        emit(partial(self._finished, reason, len(self._decoder.target.tokens)))
+        target = self._decoder.target
+        full = reason == "length" and len(self._decoder.ids) > target.n_ctx
+        emit(partial(self._finished, reason, len(target.tokens), full))
 
     def _prefill(self, emit: Emit) -> None:
         total = len(self._prompt)
@@ -108,7 +115,14 @@ class Answer:
 
     def _read(self, done: int, total: int, reused: int) -> PromptProgress:
         self._meter.reused_tokens = reused
-        return PromptProgress(id=self._request.id, done=done, total=total, reused=reused)
+        return PromptProgress(
+            id=self._request.id,
+            done=done,
+            total=total,
+            reused=reused,
+            opened=self._opened,
+            left_out=self._left_out,
+        )
 
     def _told(
         self, step: speculation.Round, text: str | None, reason: Reason, n_past: int, now: float
@@ -134,19 +148,22 @@ class Answer:
         if meter.rounds == 1:
             meter.time_to_first_token_s = now - self._started
         self._log_probabilities += step.log_probabilities or ()
+        text = self._text.add(step.tokens) if text is None else text
         return Round(
             id=self._request.id,
-            text=self._text.add(step.tokens) if text is None else text,
+            text=text,
             tokens=tuple(step.tokens),
+            sizes=tuple(self._text.sizes[meter.emitted - len(step.tokens) : meter.emitted]),
             drafted=step.drafted,
             accepted=step.accepted,
+            source=step.source,
             reason=reason.words,
             reason_kind=reason.kind,
             n_past=n_past,
             figures=meter.figures(),
         )
 
-    def _finished(self, reason: FinishReason, n_past: int) -> Finished:
+    def _finished(self, reason: FinishReason, n_past: int, full: bool) -> Finished:
         # Tokens of a stop string are not part of the answer.
         tokens = self._decoder.ids[len(self._prompt) :][: self._text.kept_tokens]
         self._meter.emitted = len(tokens)
@@ -168,6 +185,8 @@ class Answer:
             log_probabilities=logs if self._request.log_probabilities else None,
             figures=figures,
             alarms=self._alarms(figures),
+            left_out=self._left_out,
+            context_full=full,
         )
 
     def _alarms(self, figures: Figures) -> tuple[Notice, ...]:
@@ -180,15 +199,17 @@ class Answer:
                 model_tested=self._model_tested,
                 model_accepted=self._model_accepted,
                 break_even=self._controller.break_even("model"),
+                what_drafts=what_drafts(self._drafter_name),
                 others=self._watch.others(),
             )
         )
 
 
-def _require_fit(prompt: Sequence[int], n_ctx: int) -> None:
+def _require_fit(prompt: Sequence[int], n_ctx: int, left_out: int) -> None:
     if len(prompt) > n_ctx:
+        it = "Even without its earlier messages it" if left_out else "It"
         raise PromptTooLong(
             "Tried to answer the conversation.",
-            f"It has {len(prompt):,} tokens, and the context holds {n_ctx:,}.",
+            f"{it} has {len(prompt):,} tokens, and the context holds {n_ctx:,}.",
             "Shorten it, start a new chat, or ask for a larger context with --ctx.",
         )

@@ -3,26 +3,47 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from specchat.engine.protocol import DrafterName
-from specchat.errors import DraftMismatch, UnsupportedModel
+from specchat.engine.drafter_names import DrafterName
+from specchat.errors import DraftMismatch
 from specchat.llama.context import Context
-from specchat.llama.extension import GIVES_HIDDEN_STATES, RUNS_MTP, bind_extension
+from specchat.llama.extension import bind_extension
+from specchat.llama.feature_heads import make_block_context, make_eagle_context
 from specchat.llama.head import make_mtp_context
 from specchat.llama.library import AbortFlag
 from specchat.llama.model import Model
 from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
-from specchat.pairing.drafter_type import DRAFTER_NAMES, DrafterKind, drafter_kind
+from specchat.pairing.drafter_type import drafter_kind
 from specchat.pairing.gguf_file import header_of
+from specchat.pairing.head_fit import built_in_heads, has_confidence_head
 from specchat.speculation.controller import Reach
 from specchat.speculation.drafters.base import ModelLikeDrafter
+from specchat.speculation.drafters.block import BlockDrafter
+from specchat.speculation.drafters.eagle3 import Eagle3Drafter
 from specchat.speculation.drafters.model import ModelDrafter
 from specchat.speculation.drafters.mtp import make_mtp_drafter
 
-Kind = Literal["model", "mtp"]
-WITH_NGRAMS: dict[Kind, DrafterName] = {"model": "chain", "mtp": "ngram+mtp"}
-HEADS: set[DrafterKind] = {"mtp_sidecar"}
-"""Kinds of files that are heads alone, and that can be run."""
-NOT_YET: set[DrafterKind] = {"eagle3", "dflash", "dspark"}
+Kind = Literal["model", "mtp", "eagle3", "dflash", "dspark"]
+WITH_NGRAMS: dict[Kind, DrafterName] = {
+    "model": "chain",
+    "mtp": "ngram+mtp",
+    "eagle3": "ngram+eagle3",
+    "dflash": "ngram+dflash",
+    "dspark": "ngram+dspark",
+}
+
+
+@dataclass(frozen=True)
+class DraftFile:
+    """What a draft's header says that it is."""
+
+    kind: Kind = "model"
+    has_confidence: bool = False
+    """It says how sure it is of each guess."""
+
+    @property
+    def is_head(self) -> bool:
+        """It guesses for its target and writes no text alone."""
+        return self.kind != "model"
 
 
 @dataclass
@@ -48,33 +69,25 @@ class LoadedDraft:
             self.model.close()
 
 
-def kind_of(path: str) -> DrafterKind | None:
-    """What a file is for, by its header; None where it is for llama.cpp to say what is wrong."""
+def draft_file(path: str) -> DraftFile:
+    """What a file is for, by its header; a model where it is for llama.cpp to say what is wrong."""
     file = header_of(path)
-    return None if file is None else drafter_kind(file)
+    if file is None:
+        return DraftFile()
+    kind = drafter_kind(file)
+    match kind:
+        case "mtp_sidecar":
+            return DraftFile("mtp")
+        case "eagle3" | "dflash" | "dspark":
+            return DraftFile(kind, has_confidence_head(file))
+        case "model" | "mtp":
+            return DraftFile()
 
 
 def has_heads_to_run(path: str) -> bool:
     """Whether a target brings MTP heads that this program can run."""
     file = header_of(path)
-    if file is None:
-        return False
-    runs = file.architecture in RUNS_MTP and file.architecture in GIVES_HIDDEN_STATES
-    return runs and drafter_kind(file) == "mtp"
-
-
-def require_runnable(path: str, kind: DrafterKind | None) -> None:
-    """Refuse what is not there yet.
-
-    Raises:
-        UnsupportedModel: a kind of head that this program cannot run.
-    """
-    if kind in NOT_YET:
-        raise UnsupportedModel(
-            f"Tried to draft with '{path}'.",
-            f"It is {DRAFTER_NAMES[kind]}, and this version cannot run one yet.",
-            "Leave --draft out to draft by n-grams, or name a small model of the same family.",
-        )
+    return file is not None and built_in_heads(file) > 0
 
 
 def draft_model(model: Model, context: Context, target: Model) -> LoadedDraft:
@@ -94,13 +107,38 @@ def mtp_heads(model: Model, target: Context, abort: AbortFlag) -> LoadedDraft:
     return LoadedDraft("mtp", model, context, drafter, is_built_in=model is target.model)
 
 
-def require_match(target: Model, draft: Model) -> None:
+def head_in_a_file(file: DraftFile, model: Model, target: Context, abort: AbortFlag) -> LoadedDraft:
+    """A trained head of any kind.
+
+    Raises:
+        UnsupportedModel: this build cannot run it, or it is not this target's.
+        ContextTooLarge: its cache does not fit.
+    """
+    extension = bind_extension(model.library)
+    if file.kind == "mtp":
+        return mtp_heads(model, target, abort)
+    if file.kind == "eagle3":
+        eagle = make_eagle_context(model, target, extension, abort=abort)
+        return LoadedDraft("eagle3", model, eagle, Eagle3Drafter(target, eagle))
+    block = make_block_context(
+        model,
+        target,
+        extension,
+        abort=abort,
+        is_dspark=file.kind == "dspark",
+        has_confidence=file.has_confidence,
+    )
+    return LoadedDraft(file.kind, model, block, BlockDrafter(target, block))
+
+
+def require_match(target: Model, draft: Model, *, is_head: bool) -> None:
     """Refuse a draft whose guesses the target could not use.
 
     Raises:
         DraftMismatch: with the first difference of the vocabularies.
     """
-    difference = vocabulary_difference(_vocabulary_facts(target), _vocabulary_facts(draft))
+    facts = _vocabulary_facts(target), _vocabulary_facts(draft)
+    difference = vocabulary_difference(*facts, is_head=is_head)
     if difference is not None:
         raise DraftMismatch(
             f"Tried to draft with {draft.path.name} for {target.path.name}.",

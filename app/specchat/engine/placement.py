@@ -15,21 +15,21 @@ from specchat.errors import ContextTooLarge, OutOfMemory
 from specchat.llama.devices import ComputeDevice, memory_of
 from specchat.llama.library import Library
 from specchat.pairing.gguf_file import header_of
+from specchat.pairing.head_shape import shape_of_draft
 from specchat.pairing.machine import Device
 from specchat.pairing.memory import size_text
 from specchat.pairing.memory_estimate import ContextSizes
 from specchat.pairing.placement import PlacedModel, Use
 from specchat.pairing.shape import ModelShape
-from specchat.pairing.shape_header import shape_from_header
 
 MEMORY_KEPT_FREE = 0.05
 """Share of the free main memory that a context leaves alone."""
 
 
 def read_shape(path: str) -> ModelShape | None:
-    """What a model's memory depends on; None where it is for llama.cpp to say what is wrong."""
+    """What a file's memory depends on; None where it is for llama.cpp to say what is wrong."""
     file = header_of(path)
-    return None if file is None else shape_from_header(file)
+    return None if file is None else shape_of_draft(file)
 
 
 def with_memory(library: Library, devices: Sequence[ComputeDevice]) -> tuple[Device, ...]:

@@ -9,11 +9,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from specchat.engine.drafter_names import DrafterName
 from specchat.errors import InvalidSetting, SpecchatError
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory_estimate import CacheType
 from specchat.pairing.shape import MOST_SNAPSHOTS
-from specchat.speculation.controller import ReasonKind
+from specchat.speculation.controller import ReasonKind, Source
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
     MAX_DRAFT_LENGTH,
@@ -36,9 +37,6 @@ ADDRESS = re.compile(r"[A-Za-z0-9._-]+:([0-9]{1,5})")
 
 Role = Literal["system", "user", "assistant"]
 SteppingBack = Literal["cache", "window", "snapshots", "checkpoints"]
-DrafterName = Literal["chain", "model", "ngram", "ngram+mtp", "mtp", "none"]
-"""Who drafts: n-grams of the conversation and the draft model (`chain`) or the target's MTP heads
-(`ngram+mtp`), or one of them alone."""
 LoadStep = Literal["target", "draft", "costs"]
 FinishReason = Literal["stop", "length", "cancelled"]
 
@@ -101,6 +99,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     n_snapshots: int = MOST_SNAPSHOTS
     """The most of a recurrent state that are kept to step back to; 0: refused guesses are decoded
     again."""
+    saved_states_bytes: int = 2**29
+    """Main memory for recurrent states of earlier turns, to come back to."""
     max_draft_length: int = 16
     measure_costs: bool = True
     """Measure at load what decode calls cost, unless this machine has done so for this pair."""
@@ -270,6 +270,11 @@ class PromptProgress(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     done: int
     total: int
     reused: int
+    opened: str | None = None
+    """The name of the tags, in `reasoning.TAGS`, that the prompt leaves open: the answer begins as
+    thinking."""
+    left_out: int = 0
+    """The first so many messages of the conversation did not fit and are not in the prompt."""
 
 
 class Round(msgspec.Struct, frozen=True, tag=True, kw_only=True):
@@ -279,8 +284,13 @@ class Round(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     text: str
     """New text that is certain: whole characters, no part of a stop string."""
     tokens: tuple[int, ...]
+    sizes: tuple[int, ...] = ()
+    """Characters of the answer that became whole with each token. Text that is held back counts
+    too; the answer ends within the sizes, never beyond them."""
     drafted: int
     accepted: int
+    source: Source | None = None
+    """Who guessed: a round has the guesses of one drafter."""
     reason: str
     """How far the controller drafted and why, in words."""
     reason_kind: ReasonKind
@@ -309,6 +319,10 @@ class Finished(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     figures: Figures
     alarms: tuple[Notice, ...] = ()
     """What made it slower than it need be."""
+    left_out: int = 0
+    """As in `PromptProgress`."""
+    context_full: bool = False
+    """It ended because the context holds no more."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True, kw_only=True):

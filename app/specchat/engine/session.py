@@ -7,22 +7,21 @@ from specchat.chat.template import ChatTemplate
 from specchat.engine.alarms import Loading, load_alarms
 from specchat.engine.answer import Answer, Emit
 from specchat.engine.costs import adaptive, known_costs, quick_costs
+from specchat.engine.drafter_names import DrafterName
 from specchat.engine.drafts import (
-    HEADS,
     WITH_NGRAMS,
     LoadedDraft,
+    draft_file,
     draft_model,
     has_heads_to_run,
-    kind_of,
+    head_in_a_file,
     mtp_heads,
     require_match,
-    require_runnable,
 )
 from specchat.engine.machine import engine_facts
+from specchat.engine.overflow import PromptFitter, room_for_prompt
 from specchat.engine.placement import read_shape, require_room, with_memory
-from specchat.engine.prompt import prompt_tokens
 from specchat.engine.protocol import (
-    DrafterName,
     Generate,
     Load,
     Loaded,
@@ -31,6 +30,7 @@ from specchat.engine.protocol import (
     ModelFacts,
     Notice,
 )
+from specchat.engine.thinking import show_marks
 from specchat.errors import InvalidSetting, SpecchatError
 from specchat.llama.context import CPU_BATCH, GPU_BATCH, Context, Outputs, default_threads
 from specchat.llama.devices import devices_of
@@ -79,6 +79,7 @@ class Session:
         self._draft: LoadedDraft | None = None
         try:
             self._context = self._make_context(self._target, plan.max_draft_length)
+            self._context.memory.checkpoint_bytes = plan.saved_states_bytes
             _warm_up(self._context)
             if load.pair.draft is not None:
                 self._draft = self._load_draft(load.pair.draft, emit)
@@ -88,11 +89,13 @@ class Session:
             self.close()
             raise
         vocabulary = self._target.vocabulary
+        show_marks(vocabulary)
         self._template = ChatTemplate(
             self._target.chat_template,
             bos=vocabulary.written(vocabulary.bos),
             eos=vocabulary.written(vocabulary.eos),
         )
+        self._fitter = PromptFitter(vocabulary, self._template)
         self._ngram = NgramDrafter()
         self._adaptive = self._measured(emit)
         if self._target.chat_template is None:
@@ -125,11 +128,12 @@ class Session:
         assert self._context is not None
         name = self._drafter_name(request.speculation.drafter)
         controller, longest = self._controller(name, request.speculation.draft_length)
+        room = room_for_prompt(self._context.n_ctx, request.max_tokens)
+        fitted = self._fitter.fit(request.conversation, request.begun, room)
         answer = Answer(
             request,
-            prompt=prompt_tokens(
-                self._target.vocabulary, self._template, request.conversation, request.begun
-            ),
+            prompt=fitted.tokens,
+            left_out=fitted.left_out,
             target=self._context,
             drafter=self._drafter(name),
             drafter_name=name,
@@ -167,8 +171,7 @@ class Session:
 
         plan = self._plan
         target = step == "target"
-        if not is_head:
-            self._require_room(path, step)
+        self._require_room(path, step)
         return Model(
             self._library,
             path,
@@ -190,9 +193,11 @@ class Session:
         names = plan.devices if target else plan.draft_devices
         devices = devices_of(self._library, names, plan.rpc)
         n_ctx_train = shape.n_ctx_train if target else self._target.n_ctx_train
+        n_batch, n_ubatch = GPU_BATCH if devices else CPU_BATCH
         sizes = ContextSizes(
             n_ctx=self._n_ctx(n_ctx_train),
-            n_ubatch=(GPU_BATCH if devices else CPU_BATCH)[1],
+            n_batch=n_batch,
+            n_ubatch=n_ubatch,
             n_outputs=1 + plan.max_draft_length if target else 1,
             cache_type=plan.cache_type if target else plan.draft_cache_type,
             whole_window_cache=plan.whole_window_cache,
@@ -237,13 +242,11 @@ class Session:
         assert self._context is not None
         model: Model | None = None
         try:
-            kind = kind_of(path)
-            require_runnable(path, kind)
-            is_head = kind in HEADS
-            model = self._load_model(path, "draft", emit, is_head=is_head)
-            require_match(self._target, model)
-            if is_head:
-                draft = mtp_heads(model, self._context, self._abort)
+            file = draft_file(path)
+            model = self._load_model(path, "draft", emit, is_head=file.is_head)
+            require_match(self._target, model, is_head=file.is_head)
+            if file.is_head:
+                draft = head_in_a_file(file, model, self._context, self._abort)
             else:
                 draft = draft_model(model, self._make_context(model, 0), self._target)
         except SpecchatError as error:
@@ -339,7 +342,7 @@ class Session:
 
 def _warm_up(context: Context) -> None:
     """One decode, so that the first answer does not pay for reading the weights from disk."""
-    context.decode([max(0, context.model.vocabulary.bos)], Outputs.LAST)
+    context.rehearse(1, Outputs.LAST)
     context.rollback(0)
 
 

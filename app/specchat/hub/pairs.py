@@ -7,7 +7,6 @@ import msgspec
 from specchat.errors import InvalidSetting, NoModel
 from specchat.hub.builtin import find_packaged
 from specchat.hub.selection import Wanted, parse_wanted
-from specchat.pairing.abilities import THIS_VERSION
 from specchat.pairing.catalog import CatalogPair, PackagedFile, read_all
 
 
@@ -18,7 +17,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """On the Hub, the target first."""
     packaged: tuple[Path, ...] = ()
     """Brought by packages that are installed."""
-    note: str | None = None
 
 
 def request_for(name: str) -> Request:
@@ -44,19 +42,14 @@ def request_for(name: str) -> Request:
 
 def _of_pair(pair: CatalogPair) -> Request:
     target, draft = pair.target, pair.draft
-    items, packaged, note = [], [], None
+    items, packaged = [], []
     if target.packaged is not None:
         packaged.append(_packaged_path(target.packaged))
     elif target.repo is not None:
         items.append(Wanted(target.repo, target.file))
-    if draft.type not in THIS_VERSION.drafters:
-        note = (
-            f"This version cannot run its {draft.type} drafter yet, so only the target is "
-            "downloaded; n-grams of the conversation draft for it."
-        )
-    elif draft.repo is not None:
+    if draft.repo is not None:
         items.append(Wanted(draft.repo, draft.file or draft.quant))
-    return Request(items=tuple(items), packaged=tuple(packaged), note=note)
+    return Request(items=tuple(items), packaged=tuple(packaged))
 
 
 def _packaged_path(packaged: PackagedFile) -> Path:

@@ -254,6 +254,15 @@ class Context:
             self._views[address, count] = view
         return view
 
+    def rehearse(self, n_tokens: int, outputs: Outputs) -> None:
+        """Decode so many tokens of no meaning, as a round would, to see how long it takes.
+
+        Raises:
+            Aborted: the abort flag was set.
+            DecodeFailed: llama.cpp refused or failed.
+        """
+        self.decode([max(0, self.model.vocabulary.bos)] * n_tokens, outputs)
+
     def mark(self) -> None:
         """Make the way back to here short, where memory steps back by checkpoints; it is cheap."""
         self.memory.mark(len(self.tokens))

@@ -119,63 +119,6 @@ FOR_LAYER_INPUTS = (
     "llama_model_target_layer_ids_n",
 )
 
-GIVES_HIDDEN_STATES = frozenset(
-    {
-        "bailingmoe3",
-        "cohere2moe",
-        "deepseek2",
-        "deepseek32",
-        "deepseek4",
-        "gemma4",
-        "glm-dsa",
-        "glm4moe",
-        "glm5-next",
-        "gpt-oss",
-        "hy_v3",
-        "mimo2",
-        "nemotron_h",
-        "nemotron_h_moe",
-        "qwen35",
-        "qwen35moe",
-        "qwen3next",
-        "step35",
-    }
-)
-"""Architectures whose graph sets `t_h_nextn` (src/models/*.cpp of llama.cpp 0c1e57098). Others
-give rows of zeros, without an error."""
-
-GIVES_LAYER_INPUTS = frozenset(
-    {
-        "bailingmoe3",
-        "deepseek4",
-        "gemma4",
-        "gpt-oss",
-        "hunyuan_vl",
-        "lfm2",
-        "llama",
-        "mimo2",
-        "minimax-01",
-        "minimax-m2",
-        "muse-glimmer",
-        "nanbeige",
-        "nemotron_h",
-        "qwen3",
-        "qwen35",
-        "qwen35moe",
-        "qwen3moe",
-        "qwen3next",
-        "qwen4exp",
-    }
-)
-"""Architectures whose graph sets `t_layer_inp` (the same place). With any other one the next
-decode ends the process."""
-
-RUNS_MTP = GIVES_HIDDEN_STATES - {"gemma4", "gpt-oss", "nemotron_h", "glm5-next"} | {
-    "gemma4-assistant"
-}
-"""Architectures with a graph for MTP heads: `LLM_GRAPH_TYPE_DECODER_MTP` in `build_arch_graph`
-(the same place); with any other one the process may end."""
-
 
 @dataclass(frozen=True)
 class Extension:

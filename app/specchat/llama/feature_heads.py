@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from specchat.architectures import GIVES_HIDDEN_STATES, GIVES_LAYER_INPUTS
 from specchat.errors import DecodeFailed, UnsupportedModel
-from specchat.llama.context import DECODE_OK, Aborted, Context
-from specchat.llama.extension import (
-    FOR_LAYER_INPUTS,
-    GIVES_HIDDEN_STATES,
-    GIVES_LAYER_INPUTS,
-    Extension,
-)
+from specchat.llama.context import DECODE_OK, Aborted, Context, Outputs
+from specchat.llama.extension import FOR_LAYER_INPUTS, Extension
 from specchat.llama.head import HeadContext
 from specchat.llama.hidden import HiddenStates, LayerInputs, States
 from specchat.llama.library import AbortFlag
@@ -98,6 +94,11 @@ class EagleContext(HeadContext):
             raise _failed("encode", self._log.errors(mark))
         return self.states(len(features)).copy()
 
+    def rehearse(self, n_tokens: int, outputs: Outputs) -> None:
+        """As `Context.rehearse`: a state is made of features, then goes in with its token."""
+        self.encode(np.zeros((n_tokens, self.target_states.width), np.float32))
+        super().rehearse(n_tokens, outputs)
+
     def close(self) -> None:
         """Free the cache and its buffers."""
         if self.handle:
@@ -179,6 +180,14 @@ class BlockContext(Context):
             raise _failed("read", self._log.errors(mark))
         self._api.llama_synchronize(self.handle)
         self.memory.decoded(len(tokens))
+
+    def rehearse(self, n_tokens: int, outputs: Outputs) -> None:
+        """As `Context.rehearse`: features of all tokens but the last, then a block."""
+        token, further = max(0, self.model.vocabulary.bos), n_tokens - 1
+        if further:
+            features = np.zeros((further, self.target_states.width), np.float32)
+            self.read([token] * further, features)
+        self.decode(self.block(token), Outputs.ALL)
 
     def confidences(self, count: int) -> list[float] | None:
         """How sure the head is of each guess of the last block; None without such a head."""

@@ -5,23 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from specchat.architectures import GIVES_HIDDEN_STATES, RUNS_MTP, SHARES_CELLS
 from specchat.errors import UnsupportedModel
 from specchat.llama.context import Context, Outputs
-from specchat.llama.extension import (
-    FOR_CHAINED_HEADS,
-    FOR_MTP,
-    GIVES_HIDDEN_STATES,
-    RUNS_MTP,
-    Extension,
-)
+from specchat.llama.extension import FOR_CHAINED_HEADS, FOR_MTP, Extension
 from specchat.llama.hidden import HiddenStates, States
 from specchat.llama.library import AbortFlag
 from specchat.llama.model import Model
 
 MTP_CONTEXT = 1
 """`LLAMA_CONTEXT_TYPE_MTP` (llama.h)."""
-SHARES_CELLS = {"gemma4-assistant": "gemma4"}
-"""Heads that attend to their target's cache, and the only targets that they know."""
 
 
 class HeadContext(Context):
@@ -67,6 +60,11 @@ class HeadContext(Context):
         assert outputs is not Outputs.LAST or len(tokens) == 1
         self._states[: len(tokens)] = states
         self.decode(tokens, outputs)
+
+    def rehearse(self, n_tokens: int, outputs: Outputs) -> None:
+        """As `Context.rehearse`, with hidden states of no meaning."""
+        self._states[:n_tokens] = 0
+        super().rehearse(n_tokens, outputs)
 
     def states(self, count: int) -> States:
         """The head's own hidden states after the last decode, one for each row of logits."""

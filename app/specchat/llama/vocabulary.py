@@ -48,15 +48,30 @@ class Vocabulary:
         return list(ids[:count])
 
     def piece(self, token: int) -> bytes:
-        """The bytes a token stands for; nothing for a control token. May be half a character."""
+        """The bytes a token stands for; nothing for a control token, unless it is shown. May be
+        half a character."""
         piece = self._pieces.get(token)
         if piece is None:
             piece = self._pieces[token] = self._read_piece(token, special=False)
         return piece
 
+    def show(self, tokens: Iterable[int]) -> None:
+        """Have these control tokens written out by `piece` from now on."""
+        for token in tokens:
+            self._pieces[token] = self._read_piece(token, special=True)
+
+    def is_control(self, token: int) -> bool:
+        """Whether a token stands for no text of its own."""
+        return not self._read_piece(token, special=False)
+
     def written(self, token: int) -> str:
         """How a token is written out, control tokens too; empty for no token (-1)."""
-        return self._read_piece(token, special=True).decode(errors="replace") if token >= 0 else ""
+        return self.write([token]) if token >= 0 else ""
+
+    def write(self, tokens: Iterable[int]) -> str:
+        """How tokens are written out, control tokens too."""
+        pieces = (self._read_piece(token, special=True) for token in tokens)
+        return b"".join(pieces).decode(errors="replace")
 
     def text(self, token: int) -> bytes:
         """The token's entry in the file, as llama.cpp compares vocabularies by."""

@@ -21,7 +21,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 THIS_VERSION = Abilities(
-    drafters=frozenset({"model", "ngram"}),
+    drafters=frozenset({"model", "ngram", "mtp", "eagle3", "dflash", "dspark"}),
     plain_only=frozenset(),
     cache_types=frozenset({"f16", "q8_0", "q4_0"}),
     experts_in_ram=True,

@@ -50,17 +50,29 @@ class Comparison:
     """Ids that both have, and that stand for a token on one side only."""
 
 
-def vocabulary_difference(target: VocabularyFacts, draft: VocabularyFacts) -> str | None:
+def vocabulary_difference(
+    target: VocabularyFacts, draft: VocabularyFacts, *, is_head: bool = False
+) -> str | None:
     """Why the draft's tokens mean something else to the target, or None if they mean the same."""
-    difference = compare(target, draft).ours
+    difference = compare(target, draft, is_head=is_head).ours
     return difference.sentence if difference is not None else None
 
 
-def compare(target: VocabularyFacts, draft: VocabularyFacts) -> Comparison:
-    """The first difference by either rule; the texts are gone through once."""
+def compare(
+    target: VocabularyFacts, draft: VocabularyFacts, *, is_head: bool = False
+) -> Comparison:
+    """The first difference by either rule; the texts are gone through once.
+
+    Args:
+        is_head: the draft may share the target's matrices, so that it needs as many tokens; how
+            texts of its own would begin and end does not matter.
+    """
     found = _added_otherwise(target, draft)
-    size = _size_difference(target.texts, draft.texts)
-    if found is not None or (size is not None and not _ends_in_holes(target.texts, draft.texts)):
+    if is_head and found is not None and found.topic != "tokenizer":
+        found = None
+    size = _size_difference(target.texts, draft.texts, most=0 if is_head else MAX_SIZE_DIFFERENCE)
+    in_the_way = size is not None and (is_head or not _ends_in_holes(target.texts, draft.texts))
+    if found is not None or in_the_way:
         return Comparison(found or size, found or size)
     differing = _differing(target.texts, draft.texts)
     real = [
@@ -85,8 +97,10 @@ def _added_otherwise(target: VocabularyFacts, draft: VocabularyFacts) -> Differe
     return None
 
 
-def _size_difference(target: Sequence[bytes], draft: Sequence[bytes]) -> Difference | None:
-    if abs(len(target) - len(draft)) <= MAX_SIZE_DIFFERENCE:
+def _size_difference(
+    target: Sequence[bytes], draft: Sequence[bytes], *, most: int
+) -> Difference | None:
+    if abs(len(target) - len(draft)) <= most:
         return None
     words = f"Its vocabulary has {len(draft):,} tokens, the target's has {len(target):,}."
     return Difference("size", words)

@@ -3,6 +3,7 @@
 import re
 from typing import Literal
 
+from specchat.architectures import HYBRID, RECURRENT
 from specchat.pairing.gguf_file import GgufFile
 
 DrafterKind = Literal["model", "mtp", "mtp_sidecar", "eagle3", "dflash", "dspark"]
@@ -28,42 +29,6 @@ MEMORY_NAMES: dict[MemoryKind, str] = {
 MTP_TENSOR = re.compile(r"blk\.(\d+)\.nextn\.eh_proj\.weight")
 BLOCK_TENSOR = re.compile(r"blk\.(\d+)\.")
 
-# src/llama-arch.cpp has these lists.
-RECURRENT = {"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"}
-HYBRID = {
-    "jamba",
-    "falcon-h1",
-    "plamo2",
-    "granitehybrid",
-    "lfm2",
-    "lfm2moe",
-    "nemotron_h",
-    "nemotron_h_moe",
-    "qwen3next",
-    "kimi-linear",
-    "kimi-k3",
-    "bailingmoe3",
-    "glm5-next",
-    "qwen35",
-    "qwen35moe",
-    "qwen4exp",
-    "deepseek4",
-    "minimax-01",
-}
-KEEPS_SNAPSHOTS = {
-    "kimi-k3",
-    "qwen35",
-    "qwen35moe",
-    "qwen4exp",
-    "deepseek4",
-    "glm5-next",
-    "nemotron_h",
-    "nemotron_h_moe",
-    "lfm2",
-    "lfm2moe",
-    "bailingmoe3",
-}
-"""Of a recurrent state, so that a few tokens can be taken back."""
 # src/models/*.cpp: who reads `attention.sliding_window`. Others ignore it.
 SLIDING_WINDOW = {
     "afmoe",

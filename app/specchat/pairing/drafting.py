@@ -1,13 +1,17 @@
 """Who drafts for a pair on a machine: its own drafter, unless it cannot run or is known to lose."""
 
+import math
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from specchat.architectures import LATENT_ATTENTION
 from specchat.pairing.abilities import THIS_VERSION, Abilities
 from specchat.pairing.backends import backend_of
 from specchat.pairing.catalog import CatalogModel, CatalogPair, DraftType
+from specchat.pairing.drafter_type import number
+from specchat.pairing.gguf_file import GgufFile
 from specchat.pairing.machine import Machine
 from specchat.pairing.measured import Measured
 
@@ -22,6 +26,25 @@ HEADS: dict[DraftType, str] = {
     "dflash": "DFlash head",
     "dspark": "DSpark head",
 }
+
+
+class TargetFacts(NamedTuple):
+    """What decides whether a draft pays for a target."""
+
+    params_b: float
+    mixture: bool
+    architecture: str
+
+    @classmethod
+    def of_model(cls, model: CatalogModel) -> "TargetFacts":
+        """By the catalog."""
+        return cls(model.params_b, model.mixture, model.architecture)
+
+    @classmethod
+    def of_file(cls, file: GgufFile) -> "TargetFacts":
+        """By a header."""
+        n_weights = sum(math.prod(tensor.shape) for tensor in file.tensors)
+        return cls(n_weights / 1e9, number(file, "expert_count") > 0, file.architecture)
 
 
 class Drafting(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +84,7 @@ def choose_drafting(
             f"n-grams guess instead."
         )
     if shown is None:
-        for reason in losing(pair, target, machine):
+        for reason in losing(kind, TargetFacts.of_model(target), machine):
             return _ngrams(reason)
     if kind not in abilities.drafters:
         name = HEADS.get(kind, kind)
@@ -69,15 +92,15 @@ def choose_drafting(
     return own
 
 
-def losing(pair: CatalogPair, target: CatalogModel, machine: Machine) -> Iterator[str]:
+def losing(kind: DraftType, target: TargetFacts, machine: Machine) -> Iterator[str]:
     """Why a draft model or a head is expected to be slower than plain decoding.
 
     Measured by others: heads of Qwen3.5 0.58 times at 0.8B, 0.82 at 2B, n-grams on a CPU 1.10 to
     1.19 (unslothai/unsloth, studio/backend/core/inference/llama_cpp.py); a draft model on a CPU
     (llama.cpp PR 10455); MTP on Metal (llama.cpp issues 23752 and 23011); mixtures on a CPU
-    (byteshape.com/blogs/Qwen3.6-35B-A3B).
+    (byteshape.com/blogs/Qwen3.6-35B-A3B); MTP with latent attention at half the speed (the first).
     """
-    kind, backend = pair.draft.type, backend_of(machine)
+    backend = backend_of(machine)
     if target.params_b <= SMALL_TARGET_B:
         yield (
             "A draft would lose: a target of 3B or less is too quick for one. "
@@ -85,6 +108,11 @@ def losing(pair: CatalogPair, target: CatalogModel, machine: Machine) -> Iterato
         )
     if backend == "metal" and kind == "mtp":
         yield "Its MTP head would lose: on Metal they were slower. n-grams guess instead."
+    if kind == "mtp" and target.architecture in LATENT_ATTENTION:
+        yield (
+            "Its MTP head would lose: with latent attention it halved the speed. "
+            "n-grams guess instead."
+        )
     if backend != "cpu":
         return
     if kind == "model":

@@ -4,10 +4,10 @@ from typing import Literal
 
 import msgspec
 
+from specchat.architectures import KEEPS_SNAPSHOTS
 from specchat.pairing.compatibility import Comparison, VocabularyFacts, shown_text
 from specchat.pairing.drafter_type import (
     DRAFTER_NAMES,
-    KEEPS_SNAPSHOTS,
     MEMORY_NAMES,
     drafter_kind,
     memory_kind,
@@ -16,6 +16,13 @@ from specchat.pairing.drafter_type import (
     promised_mtp_heads,
 )
 from specchat.pairing.gguf_file import GgufFile
+from specchat.pairing.head_fit import (
+    built_in_heads,
+    layers_read,
+    n_known_tokens,
+    n_own_layers,
+    target_width,
+)
 from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.pairing.vocabulary import (
     KIND_NAMES,
@@ -26,6 +33,7 @@ from specchat.pairing.vocabulary import (
 
 Topic = Literal[
     "drafter",
+    "target",
     "vocabulary",
     "begin and end",
     "special tokens",
@@ -76,6 +84,22 @@ def findings_of_pair(
     )
 
 
+def findings_of_head(
+    target: GgufFile,
+    head: GgufFile,
+    vocabularies: tuple[VocabularyFacts, VocabularyFacts],
+    comparison: Comparison,
+) -> tuple[Finding, ...]:
+    """What matters of a target and a head that was trained for it."""
+    return (
+        _drafter(target, head),
+        _made_for(target, head),
+        _vocabulary(*vocabularies, comparison),
+        _size(target, head),
+        _target_memory(target),
+    )
+
+
 def context_length(file: GgufFile) -> int:
     """Tokens that it was trained for; 0 if the file does not say."""
     return number(file, "context_length")
@@ -88,8 +112,11 @@ def count(amount: int, noun: str) -> str:
 
 def _heads(target: GgufFile) -> Finding:
     heads, promised = len(mtp_heads(target)), promised_mtp_heads(target)
+    if built_in_heads(target):
+        words = f"It has {count(heads, 'MTP head')} built in."
+        return Finding("drafter", "good", words)
     if heads:
-        words = f"It has {count(heads, 'MTP head')} built in, which this build cannot run yet."
+        words = f"llama.cpp has no way to run its {count(heads, 'MTP head')}."
         return Finding("drafter", "note", words)
     if promised:
         words = f"Its header promises {count(promised, 'MTP head')}; the file has none."
@@ -100,10 +127,23 @@ def _heads(target: GgufFile) -> Finding:
 def _drafter(target: GgufFile, draft: GgufFile) -> Finding:
     what = DRAFTER_NAMES[drafter_kind(draft)]
     words = f"{what[0].upper()}{what[1:]}."
-    heads = len(mtp_heads(target))
+    known = n_known_tokens(draft)
+    if known is not None:
+        words += f" It guesses {known:,} of {len(target.tokens):,} tokens."
+    heads = built_in_heads(target)
     if heads:
-        words += f" The target has {count(heads, 'MTP head')}, which this build cannot run yet."
+        own = count(heads, "MTP head")
+        words += f" The target has {own} of its own, for a chat without --draft."
     return Finding("drafter", "note" if heads else "good", words)
+
+
+def _made_for(target: GgufFile, head: GgufFile) -> Finding:
+    width, layers = target_width(head), layers_read(head)
+    words = f"It was made for a target of width {width:,}" if width else "The file does not say"
+    if layers:
+        listed = ", ".join(f"{layer:,}" for layer in layers)
+        words += f", and reads the layers {listed} of {n_own_layers(target):,}"
+    return Finding("target", "good", f"{words}.")
 
 
 def _vocabulary(target: VocabularyFacts, draft: VocabularyFacts, comparison: Comparison) -> Finding:

@@ -8,7 +8,15 @@ from pathlib import Path
 import msgspec
 
 from specchat.errors import ModelNotFound, SpecchatError
-from specchat.pairing.gguf_header import Header, Scalar, Tensor, Value, not_a_model
+from specchat.pairing.gguf_header import (
+    ARCHITECTURE,
+    Header,
+    Scalar,
+    Tensor,
+    Value,
+    not_a_model,
+    read_architecture,
+)
 from specchat.pairing.header_cache import cached_header
 from specchat.pairing.header_source import Source, local_file
 
@@ -37,7 +45,7 @@ class GgufFile(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def architecture(self) -> str:
         """`general.architecture`."""
-        return str(self.metadata.get("general.architecture", "unknown"))
+        return str(self.metadata.get(ARCHITECTURE, "unknown"))
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -63,6 +71,16 @@ def header_of(path: str | Path) -> GgufFile | None:
         return read_gguf(path)
     except SpecchatError:
         return None
+
+
+def architecture_of(path: str | Path) -> str:
+    """`general.architecture` of a file, which stands near its beginning: nothing else is read.
+
+    Raises:
+        SpecchatError: it is missing, no GGUF, or damaged that early.
+    """
+    with local_file(str(path)) as source:
+        return read_architecture(source)
 
 
 def read_parts(name: str, opened: Callable[[str], AbstractContextManager[Source]]) -> GgufFile:

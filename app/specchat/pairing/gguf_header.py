@@ -32,6 +32,7 @@ MAX_NAME_BYTES = 63
 MAX_DIMENSIONS = 4
 INT64_MAX = (1 << 63) - 1
 
+ARCHITECTURE = "general.architecture"
 TOKENS = "tokenizer.ggml.tokens"
 TOKEN_TYPES = "tokenizer.ggml.token_type"
 LONG_ARRAYS = (TOKENS, TOKEN_TYPES, "tokenizer.ggml.scores", "tokenizer.ggml.merges")
@@ -101,6 +102,22 @@ def read_header(source: Source) -> Header:
         tensors=tensors,
         header_bytes=reader.at,
     )
+
+
+def read_architecture(source: Source) -> str:
+    """Only what the file is; by convention that comes first.
+
+    Raises:
+        NotAModel: no GGUF, or damaged before that.
+        UnsupportedModel: in a form that llama.cpp does not read.
+    """
+    reader = _Reader(source)
+    _, n_keys = reader.preamble()
+    for _ in range(n_keys):
+        reader.key_and_value()
+        if ARCHITECTURE in reader.metadata:
+            break
+    return str(reader.metadata.get(ARCHITECTURE, "unknown"))
 
 
 class _Reader:

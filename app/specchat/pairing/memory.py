@@ -12,6 +12,7 @@ from specchat.pairing.memory_estimate import (
     ContextSizes,
     n_states,
     rounded_up,
+    saved_states_bytes,
 )
 from specchat.pairing.placement import PlacedModel, Use, by_speed, fast_devices, shares_ram
 from specchat.pairing.shape import MOST_SNAPSHOTS, ModelShape
@@ -22,8 +23,8 @@ USUAL_N_CTX = 8192
 """Tokens of context where none are asked for; less where the model was trained for less."""
 SHORTEST_N_CTX = 4096
 """To which a context that nobody asked for is shortened."""
-FAST_UBATCH, CPU_UBATCH = 512, 60
-"""Tokens that are computed at once (app/specchat/llama/context.py)."""
+FAST_BATCH, CPU_BATCH = (512, 512), (240, 60)
+"""Tokens to a decode call, and those that are computed at once (app/specchat/llama/context.py)."""
 
 MARGIN_SHARE = 0.08
 MOST_MARGIN = 2**30
@@ -79,6 +80,8 @@ class MemoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     n_draft_gpu_layers: int = 0
     n_snapshots: int = 0
     """Of a recurrent state, to step back to."""
+    saved_states_bytes: int = 0
+    """In main memory, for recurrent states of earlier turns: as many as there is room for."""
     cache_type: CacheType = "f16"
     experts_in_ram: bool = False
     draft_device: str | None = None
@@ -95,6 +98,7 @@ class EngineNumbers(msgspec.Struct, frozen=True, kw_only=True):
     cache_type: CacheType
     experts_in_ram: bool
     n_snapshots: int
+    saved_states_bytes: int
     draft_devices: tuple[str, ...] | None
 
 
@@ -108,6 +112,7 @@ def engine_numbers(plan: MemoryPlan) -> EngineNumbers:
         cache_type=plan.cache_type,
         experts_in_ram=plan.experts_in_ram,
         n_snapshots=plan.n_snapshots,
+        saved_states_bytes=plan.saved_states_bytes,
         draft_devices=None if plan.draft_device is None else (plan.draft_device,),
     )
 
@@ -120,8 +125,8 @@ def plan_memory(
     The draft and all layers go to the fast devices; of several the draft takes the fastest that has
     room for all of it, since every guess would have to pass through all of them. Where that is too
     much, things give way in this order: snapshots of a recurrent state, which only save time; the
-    draft; the context, which is shortened; layers of the target, which go to main memory. Each is a
-    sentence in `steps`.
+    draft, though a trained head only where no shorter context makes room for it; the context, which
+    is shortened; layers of the target, which go to main memory. Each is a sentence in `steps`.
     """
     return _Planning(machine, target, draft, wishes).plan()
 
@@ -159,15 +164,18 @@ class _Planning:
         self._n_ctx = rounded_up(wishes.n_ctx or usual)
         shortest = wishes.shortest_n_ctx or wishes.n_ctx or SHORTEST_N_CTX
         self._shortest = min(self._n_ctx, rounded_up(shortest))
+        n_batch, n_ubatch = FAST_BATCH if self._fast else CPU_BATCH
         sizes = ContextSizes(
             n_ctx=self._n_ctx,
-            n_ubatch=FAST_UBATCH if self._fast else CPU_UBATCH,
+            n_batch=n_batch,
+            n_ubatch=n_ubatch,
             n_outputs=1 + wishes.max_draft_length,
             cache_type=wishes.cache_type,
             whole_window_cache=wishes.whole_window_cache,
             n_snapshots=min(wishes.n_snapshots, wishes.max_draft_length),
         )
         self._shape, self._sizes = target, sizes
+        self._one_state, self._most_states = saved_states_bytes(target)
         self._target = self._placed_target()
         self._draft = None
         self._draft_alone: list[tuple[int, PlacedModel]] = []
@@ -197,7 +205,7 @@ class _Planning:
             self._sizes = msgspec.structs.replace(self._sizes, n_snapshots=0)
             self._target = self._placed_target()
             shortage = self._shortage(attempt)
-        if shortage and attempt.with_draft:
+        if shortage and attempt.with_draft and not self._context_makes_room(attempt):
             steps.append(_draft_left_out(shortage))
             attempt = attempt._replace(with_draft=False)
             shortage = self._shortage(attempt)
@@ -215,6 +223,12 @@ class _Planning:
             steps.append(_does_not_fit(shortage))
         return self._as_plan(attempt, steps, fits=shortage is None)
 
+    def _context_makes_room(self, attempt: _Try) -> bool:
+        """A head is small beside a long context, and goes after it."""
+        if self._draft is None or self._draft.shape.head is None or self._shortest == self._n_ctx:
+            return False
+        return self._shortage(attempt._replace(n_ctx=self._shortest)) is None
+
     def _most_layers(self) -> int:
         if not self._fast:
             return 0
@@ -224,6 +238,7 @@ class _Planning:
     def _uses(self, attempt: _Try) -> tuple[list[Use], list[Use]]:
         """Of the target and of the draft, by device; main memory is the last."""
         target = self._target.spread(attempt.n_ctx, attempt.n_gpu_layers, self._free)
+        target[-1] = target[-1]._replace(kv=target[-1].kv + self._one_state)
         if self._draft is None or not attempt.with_draft:
             return target, [Use()] * len(target)
         left = [max(0, free - sum(use)) for free, use in zip(self._free, target, strict=False)]
@@ -290,7 +305,10 @@ class _Planning:
         for device, margin, one, other in rows:
             shares.append(_share(device.name, device.free_bytes, one, other, margin))
             ram_free -= sum(one) + sum(other) if shares_ram(self._machine, device) else 0
-        shares.append(_share("CPU", max(0, ram_free), target[-1], draft[-1], self._ram_margin))
+        spare = ram_free - sum(target[-1]) - sum(draft[-1]) - self._ram_margin
+        further = max(0, min(self._most_states - self._one_state, spare))
+        in_ram = target[-1]._replace(kv=target[-1].kv + further)
+        shares.append(_share("CPU", max(0, ram_free), in_ram, draft[-1], self._ram_margin))
         with_draft = attempt.with_draft and self._draft is not None
         place = self._draft_place(attempt, target) if with_draft else None
         draft_places = self._draft.n_places if self._draft is not None and self._fast else 0
@@ -305,6 +323,7 @@ class _Planning:
             cache_type=self._wishes.cache_type,
             experts_in_ram=self._target.experts_in_ram,
             n_snapshots=self._sizes.n_snapshots,
+            saved_states_bytes=self._one_state + further,
             draft_device=None if place is None else self._fast[place].name,
         )
 

@@ -11,7 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from specchat.pairing.shape import STEPS_BACK, ModelShape
+from specchat.architectures import KEEPS_SNAPSHOTS
+from specchat.pairing.shape import HeadNeeds, ModelShape
 
 CacheType = Literal["f16", "q8_0", "q4_0"]
 
@@ -26,6 +27,10 @@ COPIES = 4
 """Of a graph's inputs, where devices form a pipeline (`GGML_SCHED_MAX_COPIES`)."""
 TOKEN_INPUTS = 24
 """Bytes of a token's id, position, output index and places in the cache."""
+SAVED_STATES_BYTES = 2**29
+"""`CHECKPOINT_BYTES` (llama/memory.py)."""
+SAVED_STATES = 64
+"""A conversation of 32 turns: two a turn."""
 
 
 class ContextSizes(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +44,8 @@ class ContextSizes(msgspec.Struct, frozen=True, kw_only=True):
     """Windowed layers keep every token, so that a chat can step back as far as it likes."""
     n_snapshots: int = 0
     """Recurrent states kept to step back to."""
+    n_batch: int = 512
+    """Tokens to a decode call."""
 
     @property
     def cells(self) -> int:
@@ -59,7 +66,28 @@ def rounded_up(n_ctx: int) -> int:
 
 def n_states(shape: ModelShape, n_snapshots: int) -> int:
     """Recurrent states that a layer keeps: the current one, and snapshots or one to go back to."""
-    return 1 + max(1, n_snapshots if shape.architecture in STEPS_BACK else 0)
+    return 1 + max(1, n_snapshots if shape.architecture in KEEPS_SNAPSHOTS else 0)
+
+
+def sizes_of_head(head: HeadNeeds, sizes: ContextSizes) -> ContextSizes:
+    """How a head's context is made beside that of its target."""
+    n_ubatch = min(sizes.n_ubatch, head.most_tokens or sizes.n_ubatch)
+    return msgspec.structs.replace(
+        sizes, n_ubatch=n_ubatch, n_outputs=head.n_rows, cache_type="f16", n_snapshots=0
+    )
+
+
+def hidden_state_bytes(head: HeadNeeds, sizes: ContextSizes) -> int:
+    """In main memory, for a call's tokens each: the states that the target leaves, two calls of
+    those that wait (speculation/drafters/listening.py), and those that are handed in."""
+    return FLOAT * head.state_width * 4 * sizes.n_batch
+
+
+def saved_states_bytes(shape: ModelShape) -> tuple[int, int]:
+    """In main memory, of a recurrent model: a state of an earlier turn to come back to, and as many
+    as are of use."""
+    state = sum(layer.state_bytes for layer in shape.layers)
+    return state, max(state, min(SAVED_STATES_BYTES, SAVED_STATES * state))
 
 
 class LayerSums:

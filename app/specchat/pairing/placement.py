@@ -9,11 +9,13 @@ from specchat.pairing.machine import Device, Machine
 from specchat.pairing.memory_estimate import (
     ContextSizes,
     LayerSums,
+    hidden_state_bytes,
     input_compute_bytes,
     layer_compute_bytes,
     mask_bytes,
     output_compute_bytes,
     pipeline_bytes,
+    sizes_of_head,
 )
 from specchat.pairing.shape import ModelShape
 
@@ -42,6 +44,8 @@ class PlacedModel:
         *,
         experts_in_ram: bool = False,
     ) -> None:
+        if shape.head is not None:
+            sizes = sizes_of_head(shape.head, sizes)
         self.shape = shape
         self.n_places = len(shape.layers) + 1
         """Layers, and the output as one more, as llama.cpp counts them."""
@@ -53,6 +57,7 @@ class PlacedModel:
         self._layer_compute = layer_compute_bytes(shape, sizes)
         self._output_compute = output_compute_bytes(shape, sizes)
         self._largest = max((layer.largest_bytes for layer in shape.layers), default=0)
+        self._kept_states = hidden_state_bytes(shape.head, sizes) if shape.head is not None else 0
 
     def spread(self, n_ctx: int, n_gpu_layers: int, free: Sequence[int]) -> list[Use]:
         """What each fast device holds, and main memory as the last.
@@ -102,7 +107,7 @@ class PlacedModel:
         if self.experts_in_ram:
             weights += self._sums.experts[-1]
             compute = max(compute, self._layer_compute)
-        return Use(weights, self._kv(0, last, sizes), compute)
+        return Use(weights, self._kv(0, last, sizes), compute + self._kept_states)
 
     def _weights(self, first: int, end: int) -> int:
         weights = self._sums.weights[end] - self._sums.weights[first]

@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from specchat.pairing.catalog import Catalog, CatalogModel, CatalogPair, Confidence, DraftType
+from specchat.pairing.drafting import HEADS
+from specchat.pairing.head_shape import TYPICAL_SHARE
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
 from specchat.pairing.quants import bits_per_weight
@@ -116,14 +118,26 @@ def draft_file(catalog: Catalog, pair: CatalogPair, on_disk: OnDisk) -> PlannedF
     quant = draft.quant or pair.target.quant
     repo, file = (draft.repo, draft.file) if draft.file else (pair.target.repo, pair.target.file)
     return PlannedFile(
-        title=model.title if model else draft.type,
+        title=model.title if model else HEADS.get(draft.type, draft.type),
         quant=quant,
         repo=draft.repo,
         file=draft.file,
-        size_bytes=file_bytes(draft.size_gb, quant, model) if draft.file else 0,
+        size_bytes=draft_bytes(catalog, pair),
         size_known=draft.size_gb is not None or draft.file is None,
         on_disk=_is_here(repo, file, on_disk),
     )
+
+
+def draft_bytes(catalog: Catalog, pair: CatalogPair) -> int:
+    """Of the file of a small model or of a head; 0 where it is inside the target's file."""
+    draft = pair.draft
+    if draft.file is None:
+        return 0
+    model, quant = catalog.draft(pair), draft.quant or pair.target.quant
+    if draft.size_gb is not None or model is not None:
+        return file_bytes(draft.size_gb, quant, model)
+    like = catalog.target(pair).params_b * TYPICAL_SHARE.get(draft.type, 0.0)
+    return round(like * 1e9 * (bits_per_weight(quant) or UNKNOWN_BITS) / 8)
 
 
 def file_bytes(size_gb: float | None, quant: str, model: CatalogModel | None) -> int:

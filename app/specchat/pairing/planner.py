@@ -11,16 +11,19 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from specchat.architectures import SHARES_CELLS
 from specchat.pairing.abilities import THIS_VERSION, Abilities
 from specchat.pairing.backends import backend_of
 from specchat.pairing.catalog import Catalog, CatalogModel, CatalogPair
-from specchat.pairing.drafting import Drafting, choose_drafting
+from specchat.pairing.drafting import HEADS, Drafting, choose_drafting
+from specchat.pairing.head_shape import typical_head
 from specchat.pairing.machine import Machine
 from specchat.pairing.measured import Measured
 from specchat.pairing.memory import MemoryPlan, Wishes, plan_memory
 from specchat.pairing.planned import (
     OnDisk,
     PlannedPair,
+    draft_bytes,
     draft_file,
     file_bytes,
     target_file,
@@ -141,8 +144,10 @@ def _best_attempt(
     target = _shape(model, file_bytes(pair.target.size_gb, pair.target.quant, model))
     draft = None
     if drafting.drafter == "model" and draft_model is not None:
-        quant = pair.draft.quant or pair.target.quant
-        draft = _shape(draft_model, file_bytes(pair.draft.size_gb, quant, draft_model))
+        draft = _shape(draft_model, draft_bytes(catalog, pair))
+    elif drafting.drafter in HEADS:
+        shares = pair.draft.type == "mtp" and model.architecture in SHARES_CELLS.values()
+        draft = typical_head(target, pair.draft.type, draft_bytes(catalog, pair), caches=not shares)
     wishes = pair_wishes(pair, machine, abilities)
     return quicker_attempt(machine, model, (target, draft), wishes, abilities)
 
@@ -220,10 +225,11 @@ def _planned(
     on_disk: OnDisk,
 ) -> PlannedPair:
     plan = attempt.plan
+    spills = backend_of(machine) != "cpu" and not attempt.on_fast_devices
     model, draft_model = catalog.target(pair), catalog.draft(pair)
-    if drafting.drafter == "model" and not plan.with_draft:
-        drafting = Drafting(drafter="ngram", reasons=("n-grams guess instead.",))
     uses_file = drafting.drafter not in ("ngram", "none")
+    if uses_file and not plan.with_draft:
+        drafting, uses_file = Drafting(drafter="ngram", reasons=("n-grams guess instead.",)), False
     return PlannedPair(
         name=pair.name,
         title=catalog.title(pair),
@@ -236,18 +242,35 @@ def _planned(
         draft_length=drafting.length,
         confidence=pair.confidence,
         n_ctx_wished=pair.n_ctx,
-        layers_moved=backend_of(machine) != "cpu" and not attempt.on_fast_devices,
+        layers_moved=spills,
         fits=plan.fits,
         missing_bytes=0 if plan.fits else missing(plan),
         experts_in_ram=attempt.experts_in_ram,
         plan=plan,
         quality=quality(model, pair.target.quant),
-        speed=expected_speed(pair, drafting, machine, attempt.plain, measured)
+        speed=expected_speed(
+            _with_all_evidence(catalog, pair),
+            drafting,
+            machine,
+            attempt.plain,
+            measured,
+            spills=spills,
+        )
         if plan.fits
         else None,
         why="",
         verdict=(*plan.steps, *_savings(plan), *drafting.reasons) if plan.fits else plan.steps[-1:],
     )
+
+
+def _with_all_evidence(catalog: Catalog, pair: CatalogPair) -> CatalogPair:
+    """What is reported of a model and a kind of draft holds for other files of the model too."""
+    alike = [
+        each
+        for each in catalog.pairs.values()
+        if (each.target.model, each.draft.type) == (pair.target.model, pair.draft.type)
+    ]
+    return replace(pair, evidence=tuple(found for each in alike for found in each.evidence))
 
 
 def _savings(plan: MemoryPlan) -> tuple[str, ...]:

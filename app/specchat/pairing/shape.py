@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from specchat.architectures import HYBRID, RECURRENT
+
 LayerMemory = Literal["full", "window", "recurrent", "none"]
 
 WINDOWED = frozenset(
@@ -32,55 +34,6 @@ WINDOWED = frozenset(
 )
 """Architectures some of whose layers look back a limited number of tokens (src/models)."""
 
-RECURRENT = frozenset(
-    (
-        "arwkv7",
-        "mamba",
-        "mamba2",
-        "rwkv6",
-        "rwkv6qwen2",
-        "rwkv7",
-    )
-)
-HYBRID = frozenset(
-    (
-        "bailingmoe3",
-        "falcon-h1",
-        "glm5-next",
-        "granitehybrid",
-        "jamba",
-        "kimi-k3",
-        "kimi-linear",
-        "lfm2",
-        "lfm2moe",
-        "minimax-01",
-        "nemotron_h",
-        "nemotron_h_moe",
-        "plamo2",
-        "qwen35",
-        "qwen35moe",
-        "qwen3next",
-        "qwen4exp",
-    )
-)
-"""All or some of whose layers keep a state instead of a cache (`llm_arch_is_recurrent`,
-`llm_arch_is_hybrid`)."""
-
-STEPS_BACK = frozenset(
-    (
-        "bailingmoe3",
-        "glm5-next",
-        "kimi-k3",
-        "lfm2",
-        "lfm2moe",
-        "nemotron_h",
-        "nemotron_h_moe",
-        "qwen35",
-        "qwen35moe",
-        "qwen4exp",
-    )
-)
-"""Whose states llama.cpp can keep snapshots of (`llm_arch_supports_rs_rollback`)."""
 MOST_SNAPSHOTS = 8
 """The most that are asked for, and so the longest draft of such a target: each takes as much memory
 as the state, 50 MiB in Qwen3.5 9B, and a token this far into a draft is rarely kept."""
@@ -100,6 +53,17 @@ class LayerShape(msgspec.Struct, frozen=True, kw_only=True):
     """Of one recurrent state; it does not grow with the context."""
     largest_bytes: int = 0
     """The largest of its matrices: a GPU copies it in to compute for a layer in main memory."""
+
+
+class HeadNeeds(msgspec.Struct, frozen=True, kw_only=True):
+    """What the context of a trained head needs beside its layers."""
+
+    state_width: int
+    """Numbers of its target's hidden states that it reads for a token."""
+    n_rows: int = 1
+    """Rows of logits that a call makes."""
+    most_tokens: int | None = None
+    """To a call, whatever the device."""
 
 
 class ModelShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,6 +100,8 @@ class ModelShape(msgspec.Struct, frozen=True, kw_only=True):
     """Numbers of a token's embeddings for single layers, all layers together (Gemma 3n and 4)."""
     gated: bool = True
     """The feed-forward part has a gate, so that it holds three vectors at a time, not one."""
+    head: HeadNeeds | None = None
+    """It is a trained head, which reads its target's hidden states."""
 
 
 # Where a catalog is silent.

@@ -8,8 +8,9 @@ import re
 from collections import defaultdict
 from typing import NamedTuple
 
+from specchat.architectures import HYBRID, RECURRENT
 from specchat.pairing.gguf_file import GgufFile, Tensor
-from specchat.pairing.shape import HYBRID, RECURRENT, LayerMemory, LayerShape, ModelShape
+from specchat.pairing.shape import LayerMemory, LayerShape, ModelShape
 
 BLOCK_NAME = re.compile(r"blk\.(\d+)\.")
 INPUT_TENSORS = ("token_embd", "per_layer_token_embd", "position_embd", "token_types")
@@ -63,7 +64,7 @@ FULL_ATTENTION_INTERVAL = {"minimax-01": 8}
 
 def shape_from_header(file: GgufFile) -> ModelShape:
     """Layers, widths and sizes of a model whose header is here."""
-    facts = _Facts(file)
+    facts = HeaderFacts(file)
     blocks: dict[int, list[Tensor]] = defaultdict(list)
     outside: list[Tensor] = []
     for tensor in file.tensors:
@@ -105,7 +106,7 @@ def shape_from_header(file: GgufFile) -> ModelShape:
     )
 
 
-class _Facts:
+class HeaderFacts:
     """The numbers of the header that decide about memory."""
 
     def __init__(self, file: GgufFile) -> None:
@@ -253,7 +254,7 @@ class _Facts:
         return every == 0 or (index + 1) % every != 0
 
 
-def _layer(facts: _Facts, index: int, tensors: list[Tensor], windowed: bool) -> LayerShape:
+def _layer(facts: HeaderFacts, index: int, tensors: list[Tensor], windowed: bool) -> LayerShape:
     if index >= facts.n_layer:  # a head for later tokens: not loaded
         return LayerShape(weight_bytes=0, memory="none")
     memory = facts.memory(index)

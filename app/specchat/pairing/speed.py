@@ -134,14 +134,21 @@ def expected_speed(
     machine: Machine,
     plain: float,
     measured: Measured | None,
+    *,
+    spills: bool = False,
 ) -> Speed:
-    """The pair's speed: measured here, or the estimate times what others report of its drafter."""
+    """The pair's speed: measured here, or the estimate times what others report of its drafter.
+
+    Args:
+        spills: beside a card, layers or experts are in main memory. What was reported of whole
+            models on a card says nothing of that: a call of several tokens is dear there.
+    """
     if measured is not None:
         plain = measured.plain
         if measured.speed_up is not None and measured.drafter == drafting.drafter:
             value = plain * measured.speed_up
             return _speed(plain, (value, value), measured, "measured")
-    reported = _reported(pair, drafting, backend_of(machine))
+    reported = None if spills else _reported(pair, drafting, backend_of(machine))
     if reported is None:
         return _speed(plain, (plain, plain), measured, "measured" if measured else "estimated")
     return _speed(plain, (plain * reported[0], plain * reported[1]), measured, "reported")

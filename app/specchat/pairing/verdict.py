@@ -11,18 +11,19 @@ from specchat.pairing.drafter_type import (
     DrafterKind,
     drafter_kind,
     mtp_heads,
-    number,
     promised_mtp_heads,
     why_no_text,
 )
 from specchat.pairing.findings import (
     Finding,
     count,
+    findings_of_head,
     findings_of_pair,
     findings_of_target,
     size_ratio,
 )
 from specchat.pairing.gguf_file import GgufFile
+from specchat.pairing.head_fit import HEADS, built_in_heads, misfit
 from specchat.pairing.vocabulary import vocabulary_of
 
 VerdictKind = Literal[
@@ -31,11 +32,9 @@ VerdictKind = Literal[
     "target_alone",
     "no_target",
     "no_draft",
-    "drafter_unsupported",
+    "other_target",
     "other_vocabulary",
 ]
-RUNS: set[DrafterKind] = {"model", "mtp"}
-"""Drafters that this build can run; a model with MTP heads drafts as a model."""
 LEAVE_IT_OUT = "leave it out: n-grams of the conversation draft for any model."
 
 
@@ -67,20 +66,30 @@ def _judge_target(target: GgufFile) -> Verdict:
     obstacle = _not_a_target(target)
     if obstacle is not None:
         return obstacle
-    name, own = short_name(target), "It brings no drafter of its own"
-    heads, promised = len(mtp_heads(target)), promised_mtp_heads(target)
-    if heads:
-        own = f"It has {count(heads, 'MTP head')} built in, which this build cannot run yet"
-    elif promised:
-        own = f"Its header promises {count(promised, 'MTP head')}, but the file has none"
     return Verdict(
         usable=True,
         kind="target_alone",
         drafter=drafter_kind(target),
-        sentence=f"{name} can answer. {own}; n-grams of the conversation draft for it.",
-        advice="Name a small model of the same family as DRAFT to see whether it fits.",
+        sentence=f"{short_name(target)} can answer. {_own_drafter(target)}",
+        advice="Start the chat with --target."
+        if built_in_heads(target)
+        else "Name a small model of the same family as DRAFT to see whether it fits.",
         findings=findings_of_target(target),
     )
+
+
+def _own_drafter(target: GgufFile) -> str:
+    heads, promised = len(mtp_heads(target)), promised_mtp_heads(target)
+    if built_in_heads(target):
+        verb = "drafts" if heads == 1 else "draft"
+        built_in = f"It has {count(heads, 'MTP head')} built in"
+        return f"{built_in}, which {verb} for it beside n-grams of the conversation."
+    own = "It brings no drafter of its own"
+    if heads:
+        own = f"llama.cpp has no way to run its {count(heads, 'MTP head')}"
+    elif promised:
+        own = f"Its header promises {count(promised, 'MTP head')}, but the file has none"
+    return f"{own}; n-grams of the conversation draft for it."
 
 
 def _judge_pair(target: GgufFile, draft: GgufFile) -> Verdict:
@@ -88,7 +97,8 @@ def _judge_pair(target: GgufFile, draft: GgufFile) -> Verdict:
     if obstacle is not None:
         return obstacle
     vocabularies = vocabulary_of(target), vocabulary_of(draft)
-    comparison = compare(*vocabularies)
+    is_head = drafter_kind(draft) in HEADS
+    comparison = compare(*vocabularies, is_head=is_head)
     kind, sentence, advice = _pair_in_words(target, draft, comparison.ours)
     return Verdict(
         usable=kind in ("fits", "too_large"),
@@ -96,18 +106,21 @@ def _judge_pair(target: GgufFile, draft: GgufFile) -> Verdict:
         drafter=drafter_kind(draft),
         sentence=sentence,
         advice=advice,
-        findings=findings_of_pair(target, draft, vocabularies, comparison),
+        findings=(findings_of_head if is_head else findings_of_pair)(
+            target, draft, vocabularies, comparison
+        ),
     )
 
 
 def _pair_in_words(
     target: GgufFile, draft: GgufFile, difference: Difference | None
 ) -> tuple[VerdictKind, str, str]:
-    """The verdict on two models that can both write text."""
-    names = short_name(draft), short_name(target)
+    """The verdict on a target, and a model or a head that could draft for it."""
+    names, kind = (short_name(draft), short_name(target)), drafter_kind(draft)
     cannot = f"{names[0]} cannot draft for {names[1]}."
     if difference is not None:
-        other = "Choose a draft of the same family"
+        made = "Choose a head that was made for this model"
+        other = made if kind in HEADS else "Choose a draft of the same family"
         if difference.topic in ("begin", "end"):
             other = "Look for a newer file of the draft, as this is often a publisher's mistake"
         return "other_vocabulary", f"{cannot} {difference.sentence}", f"{other}, or {LEAVE_IT_OUT}"
@@ -117,9 +130,10 @@ def _pair_in_words(
             f"{names[0]} can draft for {names[1]}, but it is too large to save time.",
             f"Choose a draft of a tenth of the target's size, or {LEAVE_IT_OUT}",
         )
+    what = f", {DRAFTER_NAMES[kind]}," if kind in HEADS else ""
     return (
         "fits",
-        f"{names[0]} can draft for {names[1]}.",
+        f"{names[0]}{what} can draft for {names[1]}.",
         "Start the chat with --target and --draft.",
     )
 
@@ -127,7 +141,7 @@ def _pair_in_words(
 def _not_a_target(target: GgufFile) -> Verdict | None:
     """Why a file can answer nobody."""
     kind, name = drafter_kind(target), short_name(target)
-    if kind not in RUNS:
+    if kind in HEADS:
         words = f"{name} is {DRAFTER_NAMES[kind]}: it guesses for its target and answers nobody."
         return _dead_end("no_target", kind, words, "Name the model that it was made for as TARGET.")
     reason = why_no_text(target)
@@ -138,40 +152,23 @@ def _not_a_target(target: GgufFile) -> Verdict | None:
 
 
 def _no_pair(target: GgufFile, draft: GgufFile) -> Verdict | None:
-    """Why a file cannot draft for anybody with this build."""
-    kind, name = drafter_kind(draft), short_name(draft)
+    """Why a file cannot draft for this target, whatever its vocabulary."""
+    kind = drafter_kind(draft)
+    cannot = f"{short_name(draft)} cannot draft for {short_name(target)}."
+    if kind in HEADS:
+        problem = misfit(target, draft)
+        if problem is None:
+            return None
+        words = (
+            f"{short_name(draft)}, {DRAFTER_NAMES[kind]}, cannot draft for {short_name(target)}."
+        )
+        advice = f"Choose a head that was made for this model, or {LEAVE_IT_OUT}"
+        return _dead_end("other_target", kind, f"{words} {problem}", advice)
     reason = why_no_text(draft)
-    if kind in RUNS and reason is None:
+    if reason is None:
         return None
     stand_in = LEAVE_IT_OUT[0].upper() + LEAVE_IT_OUT[1:]
-    if kind in RUNS:
-        words = f"{name} cannot draft for {short_name(target)}. {reason}"
-        return _dead_end("no_draft", kind, words, stand_in)
-    what = DRAFTER_NAMES[kind].partition(" ")[2]
-    words = f"{name} is {DRAFTER_NAMES[kind]}; this build cannot run {what}s yet."
-    misfit = _misfit(kind, target, draft)
-    if misfit is not None:
-        words += f" It would not fit either: {misfit}"
-    return _dead_end("drafter_unsupported", kind, words, stand_in)
-
-
-def _misfit(kind: DrafterKind, target: GgufFile, draft: GgufFile) -> str | None:
-    """Why a head that reads a target's hidden states was not made for this one."""
-    if kind == "eagle3":
-        width = number(draft, "target_hidden_size")
-    elif draft.architecture == "gemma4-assistant":
-        width = number(draft, "embedding_length_out")
-    else:
-        width = number(draft, "embedding_length")
-    own = number(target, "embedding_length")
-    if width and own and width != own:
-        return f"it was made for a target of width {width:,}, and this one has {own:,}."
-    read = draft.metadata.get(f"{draft.architecture}.target_layers")
-    layers = [layer for layer in read if isinstance(layer, int)] if isinstance(read, tuple) else []
-    n_layers = number(target, "block_count")
-    if layers and max(layers) > n_layers:
-        return f"it reads layer {max(layers):,}, and the target has {n_layers:,}."
-    return None
+    return _dead_end("no_draft", kind, f"{cannot} {reason}", stand_in)
 
 
 def _dead_end(kind: VerdictKind, drafter: DrafterKind, sentence: str, advice: str) -> Verdict:

@@ -21,6 +21,10 @@ class TextStream:
         """Where the bytes of each token start."""
         self._released = 0
         self._parts: list[str] = []
+        self._whole = codecs.getincrementaldecoder("utf-8")("replace")
+        self.sizes: list[int] = []
+        """Of each token, how many characters became whole with it. What is held back and what a
+        stop string takes away counts too: the text ends within the sizes, never beyond them."""
         self.stopped = False
         """Whether a stop string was found; nothing is added after it."""
 
@@ -42,8 +46,10 @@ class TextStream:
             return ""
         searched = max(self._released, len(self._data) - self._longest_stop + 1)
         for token in tokens:
+            piece = self._piece(token)
             self._starts.append(len(self._data))
-            self._data += self._piece(token)
+            self._data += piece
+            self.sizes.append(len(self._whole.decode(piece)))
         found = [
             (at + len(text), at)
             for text in self._stop

@@ -37,9 +37,11 @@ from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
 from specchat.tui.preferences import Preferences, has_ansi_theme
+from specchat.tui.screens.compare import CompareScreen
 from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.screens.press_key import PressKeyScreen
+from specchat.tui.screens.timeline import TimelineScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.loading_bar import LoadingBar
@@ -204,6 +206,14 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Go to the messages."""
         self._pane.go_to_messages()
 
+    def action_timeline(self) -> None:
+        """Show the rounds of the last answer."""
+        self.push_screen(TimelineScreen(self._pane.timeline))
+
+    def action_origins(self) -> None:
+        """Mark where the last answer came from."""
+        self._pane.mark_origins()
+
     def action_restart(self) -> None:
         """Load again, in a new engine."""
         if self.state == "broken":
@@ -222,6 +232,13 @@ class SpecchatApp(App[None], inherit_bindings=False):
     async def action_use_pair(self, name: str) -> None:
         """Load a pair that has been downloaded."""
         await self._pairs.use(Pick(pair=name), self._loader.choice)
+
+    def action_compare(self) -> None:
+        """Answer the last question twice, plain and with drafts."""
+        if asked := self._pane.to_compare:
+            self.push_screen(
+                CompareScreen(asked, next_id=self.conversation.next_id, send=self.engine.send)
+            )
 
     def action_settings(self) -> None:
         """Set everything that can be set."""
@@ -277,6 +294,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
             return False
         if action == "stop":
             return self._pane.can_stop or None
+        if action == "compare":
+            return True if self._pane.to_compare else None
         if action == "restart":
             return self.state == "broken"
         if action == "restart_with_less":
@@ -321,6 +340,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def hear(self, event: Event) -> None:
         """An event of the engine, in order."""
+        screens = [screen for screen in self.screen_stack if isinstance(screen, CompareScreen)]
+        if any(screen.hear(event) for screen in screens):
+            return
         match event:
             case LoadProgress():
                 self._loading_bar.show(event)
@@ -418,7 +440,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._show_figures()
 
     def _show_figures(self) -> None:
-        self._top_line.show_context(self._live.n_past)
+        self._top_line.show_context(self._live.n_past, self._live.left_out)
         self._panel.show(self._live)
         self._line.show(self._live)
 

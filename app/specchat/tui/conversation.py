@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from specchat.chat.reasoning import remembered
 from specchat.chat.records import AnswerRecord, Setup, State
 from specchat.chat.records import Message as Kept
 from specchat.chat.tokens import Tokens
@@ -94,7 +95,13 @@ class Conversation:
             said = said[:-1]
         return (
             *((Message("system", system),) if system else ()),
-            *(Message(each.role, each.text) for each in said),
+            *(
+                Message(
+                    each.role,
+                    remembered(each.text, each.opened) if each.role == "assistant" else each.text,
+                )
+                for each in said
+            ),
         )
 
     def message(self, message: int) -> Kept:
@@ -109,6 +116,10 @@ class Conversation:
         return siblings.index(message) + 1, len(siblings)
 
     # Asking and answering
+
+    def next_id(self) -> int:
+        """What the engine may call another answer, growing."""
+        return next(self._ids)
 
     def ask(self, text: str, *, instead_of: int | None = None) -> OpenAnswer:
         """Save a question and open its answer.
@@ -164,7 +175,7 @@ class Conversation:
         if begun is not None:
             text = begun.text + text
             earlier = self.store.tokens(begun.id)
-            tokens = earlier.plus(tokens) if earlier and tokens else None
+            tokens = earlier.plus(tokens) if earlier and tokens else tokens
         self.store.finish(answer.message, state, record, tokens, text)
         tree.put(self.store.message(answer.message))
         return tree.messages[answer.message]

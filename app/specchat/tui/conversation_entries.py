@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from specchat.tui.ages import GROUPS, group_of
@@ -34,15 +34,18 @@ def sections_of(summaries: Iterable[Summary], now: int, current: int | None) -> 
 
 
 def found_section(
-    found: Iterable[Found], summaries: Mapping[int, Summary], now: int, current: int | None
+    found: Sequence[Found], summaries: Mapping[int, Summary], now: int, current: int | None
 ) -> Section:
-    """Titles and messages, in the order of the search.
+    """Titles and messages, in the order of the search; a message that is a title comes once.
 
     Args:
         summaries: of the conversations, by id.
     """
     entries = []
+    titled = {each.conversation for each in found if each.message is None}
     for each in found:
+        if each.message and each.snippet == each.title and each.conversation in titled:
+            continue
         summary = summaries.get(each.conversation)
         row = FoundTitle if each.message is None else FoundMessage
         opened = Opened(each.conversation, each.message)

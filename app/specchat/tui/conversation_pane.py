@@ -27,14 +27,16 @@ from specchat.errors import SpecchatError
 from specchat.speculation.settings import SpeculationSettings
 from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.chat_commands import slash_names
+from specchat.tui.comparison import Asked, up_to_last_question
 from specchat.tui.conversation import Conversation, OpenAnswer, instructed
 from specchat.tui.drafting import drafter_of
 from specchat.tui.exchange import Exchange
+from specchat.tui.timeline import Timeline
 from specchat.tui.transcript import Transcript
 from specchat.tui.turns import NEEDS_QUIET, Turns
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
-from specchat.tui.widgets.messages import Earlier, Said
+from specchat.tui.widgets.messages import Answer, Earlier, Said
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import LiveFigures
 from specchat.tui.widgets.writing import Writing
@@ -120,6 +122,20 @@ class ConversationPane(Vertical):
     def can_stop(self) -> bool:
         """Whether there is something that Esc ends."""
         return self.state == "answering" or self._turns.is_editing
+
+    @property
+    def to_compare(self) -> Asked | None:
+        """The last question with all before it; None without one, or while it cannot be asked."""
+        answers = self.answers
+        messages = up_to_last_question(self.conversation.messages)
+        if self.state != "ready" or not messages:
+            return None
+        return Asked(
+            instructed(messages, answers.system),
+            answers.sampling,
+            answers.speculation,
+            answers.max_tokens,
+        )
 
     @property
     def answers(self) -> AnswerSettings:
@@ -216,6 +232,17 @@ class ConversationPane(Vertical):
         if path := self.conversation.path:
             self._transcript.focus(path[-1].id)
 
+    @property
+    def timeline(self) -> Timeline:
+        """The rounds of the answer under way, or of the last one."""
+        return self._exchange.timeline
+
+    def mark_origins(self) -> None:
+        """Mark the tokens of the last answer by where they came from, or no longer."""
+        answers = [each for each in self.chat.said if isinstance(each, Answer)]
+        if answers:
+            answers[-1].action_origins()
+
     # What the engine does
 
     def engine_is(self, state: EngineState) -> None:
@@ -276,6 +303,7 @@ class ConversationPane(Vertical):
         await self.stop()
         self._turns.end_edit()
         self.end_early("stopped")
+        self._exchange.forget()
         self._answers = self._answers.for_conversation(Setup())
         self._live.clear()
         self.alarms = ()

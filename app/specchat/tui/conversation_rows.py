@@ -103,7 +103,7 @@ class FoundMessage(Row):
         title = Content(one_line(self.found.title) or UNTITLED)
         return [
             _spread(_mark(self.is_open), title, facts, width),
-            _spread(CLOSED, _marked(self.found).stylize_before("$text-muted"), "", width),
+            _spread(CLOSED, _marked(self.found).stylize_before("$foreground-muted"), "", width),
         ]
 
 
@@ -132,4 +132,4 @@ def _spread(mark: str, text: Content, facts: str, width: int) -> Content:
     right = f" {facts}" if facts else ""
     room = max(NARROWEST, width - len(mark) - len(right))
     cut = text.truncate(room, ellipsis=True, pad=True)
-    return Content.assemble(mark, cut, (right, "$text-muted"))
+    return Content.assemble(mark, cut, (right, "$foreground-muted"))

@@ -42,7 +42,7 @@ FIGURES = (
     Definition("verify seconds", "the part of it in which the target decoded"),
     Definition(
         "draft decode seconds",
-        "the part of draft seconds inside decode calls of a draft model",
+        "the part of draft seconds inside decode calls of a draft model or of heads",
     ),
     Definition(
         "of the limit",
@@ -54,10 +54,28 @@ FIGURES = (
         "tok/s",
         "emitted / decode seconds, cumulative; the graph shows a sliding window of 2 s",
     ),
+    Definition(
+        "prompt seconds",
+        "from the request to the start of the first round: prefill of target and draft",
+    ),
     Definition("draft share", "draft seconds / decode seconds"),
     Definition(
         "accepted by n-gram",
-        "accepted tokens that the n-gram drafter proposed; the draft model proposed the others",
+        "accepted tokens that the n-gram drafter proposed; the draft model or the heads proposed "
+        "the others",
+    ),
+    Definition(
+        "origin of a token",
+        "n-gram or draft: a guess of that drafter which was kept; corrected: the target's own in "
+        "place of a refused guess; plain: the target's own where nothing was refused",
+    ),
+    Definition(
+        "acceptance in thinking, words, code",
+        "accepted / tested over the rounds whose text begins there",
+    ),
+    Definition(
+        "thought for",
+        "decode seconds of the rounds whose text begins in the thinking",
     ),
     Definition(
         "plain tok/s",

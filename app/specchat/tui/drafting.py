@@ -1,6 +1,7 @@
 """Who guesses, as the panel has it."""
 
-from specchat.engine.protocol import DrafterName, Loaded
+from specchat.engine.drafter_names import WITHOUT_NGRAMS, DrafterName
+from specchat.engine.protocol import Loaded
 from specchat.speculation.settings import SpeculationSettings
 
 
@@ -11,4 +12,4 @@ def drafter_of(loaded: Loaded, speculation: SpeculationSettings) -> DrafterName:
         return "none"
     if choice == "auto":
         return loaded.drafter
-    return "mtp" if choice == "model" and loaded.drafter == "ngram+mtp" else choice
+    return WITHOUT_NGRAMS.get(loaded.drafter, choice) if choice == "model" else choice

@@ -4,11 +4,16 @@ from collections.abc import Sequence
 
 from specchat.chat.records import AnswerRecord, State
 from specchat.engine.protocol import Finished, Generate, Loaded, Notice, PromptProgress, Round
+from specchat.engine.remarks import CONTEXT_FULL, left_out
 from specchat.speculation.metrics import Figures
+from specchat.tui.answer_log import AnswerLog
 from specchat.tui.conversation import Conversation, OpenAnswer
+from specchat.tui.timeline import Timeline
 from specchat.tui.transcript import Transcript
+from specchat.tui.widgets.answer_body import GetTokens
 from specchat.tui.widgets.messages import ENDED, Answer
 from specchat.tui.widgets.speculation_panel import LiveFigures
+from specchat.tui.wording import SEPARATOR
 
 STATES: dict[str, State] = {"stop": "complete", "length": "length", "cancelled": "stopped"}
 """What became of an answer, by the engine's reason for ending it."""
@@ -31,6 +36,19 @@ class Exchange:
         self._live = live
         self._request: Generate | None = None
         self._loaded: Loaded | None = None
+        self._log = AnswerLog()
+        """Of the open answer, or of the last one."""
+
+    @property
+    def timeline(self) -> Timeline:
+        """The rounds of the open answer, or of the last one."""
+        return self._log.timeline
+
+    def forget(self) -> None:
+        """The last answer is not on screen any more."""
+        self._log = AnswerLog()
+        self._left_out = ""
+        """What the prompt of the open answer lacks, in words."""
 
     def begin(self, answer: OpenAnswer, request: Generate, loaded: Loaded | None) -> None:
         """This answer is asked for; its message is in the conversation.
@@ -41,11 +59,15 @@ class Exchange:
         """
         self._request, self._loaded = request, loaded
         self._live.begin_answer()
+        self._log = AnswerLog(answer.begun)
+        self._left_out = ""
         path = self._conversation.path
         if answer.question and self._conversation.place(path[-2].id)[1] == 1:
             self._transcript.add(*path[-2:])
         else:
             self._transcript.show()
+        if widget := self._widget:
+            widget.get_tokens(self._tokens(answer))
 
     def hear(self, event: PromptProgress | Round | Finished) -> str | None:
         """Take what the engine says of the open answer; what it says of others does not matter.
@@ -57,16 +79,22 @@ class Exchange:
         answer = self._conversation.open
         if answer is None or answer.id != event.id:
             return None
+        self._log.hear(event)
         match event:
             case PromptProgress():
+                if widget := self._widget:
+                    widget.open_with(self._log.opened)
+                self._live.left_out = event.left_out
+                self._left_out = left_out(event.left_out) if event.left_out else ""
                 if event.done < event.total and not answer.stopping:
-                    self.note(f"reading {event.done} of {event.total} new tokens")
+                    reading = f"reading {event.done} of {event.total} new tokens"
+                    self.note(SEPARATOR.join(filter(None, (self._left_out, reading))))
             case Round():
                 if not answer.parts and not answer.stopping:
-                    self.note("")
+                    self.note(self._left_out)
                 self._conversation.add(event.text)
                 self._write(event.text)
-                self._live.add(event.figures, event.reason, event.n_past)
+                self._live.add(event.figures, event.reason, event.n_past, self._log.parts)
             case Finished():
                 return self._finish(event)
         return None
@@ -84,7 +112,7 @@ class Exchange:
             return ""
         if not answer.text:
             return self._take_back()
-        self._close(answer.text, state, None, self._live.figures)
+        self._close(answer.text, state, None, self._live.figures, ENDED[state])
         return ""
 
     # Helpers
@@ -96,7 +124,13 @@ class Exchange:
 
     def _write(self, text: str) -> None:
         if widget := self._widget:
-            widget.write(text)
+            widget.write(text, self._log.parts)
+
+    def _tokens(self, answer: OpenAnswer) -> GetTokens:
+        """Gives the tokens of an answer as far as it has come, and when it has ended."""
+        log = self._log
+        earlier = self._conversation.store.tokens(answer.message) if answer.begun else None
+        return lambda: earlier.plus(log.tokens) if earlier else log.tokens
 
     def _finish(self, event: Finished) -> str:
         self._write(event.tail)
@@ -104,7 +138,8 @@ class Exchange:
         if event.finish_reason == "cancelled" and not event.text:
             return self._take_back()
         state = STATES[event.finish_reason]
-        self._close(event.text, state, self._record(event), event.figures, event.alarms)
+        ended = CONTEXT_FULL if event.context_full else ENDED[state]
+        self._close(event.text, state, self._record(event), event.figures, ended, event.alarms)
         return ""
 
     def _close(
@@ -113,14 +148,17 @@ class Exchange:
         state: State,
         record: AnswerRecord | None,
         figures: Figures | None,
+        ended: str,
         alarms: Sequence[Notice] = (),
     ) -> None:
+        self._log.end()
         widget = self._widget
-        self._conversation.finish(text, state, record)
+        self._conversation.finish(text, state, record, self._log.tokens)
         if widget:
-            widget.finish(figures, ENDED[state], alarms)
+            widget.finish(figures, ended, alarms, self._left_out)
 
     def _take_back(self) -> str:
+        self._log.end()
         before = self._conversation.path
         question = self._conversation.withdraw()
         if self._conversation.path == before[:-2]:
@@ -143,6 +181,8 @@ class Exchange:
             sampling=self._request.sampling,
             seed=event.seed,
             figures=event.figures,
+            parts=self._log.parts,
+            opened=self._log.opened,
         )
 
 

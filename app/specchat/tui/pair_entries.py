@@ -42,6 +42,8 @@ def planned_entry(pair: PlannedPair, machine: Machine, width: int) -> Content:
 
 def pair_title(pair: PlannedPair) -> str:
     """The target, and who guesses for it."""
+    if pair.draft is not None and pair.draft.file is None:
+        return f"{pair.title}  <-  its {pair.draft.title}"
     if pair.draft is not None:
         return f"{pair.title}  <-  {pair.draft.title} {pair.draft.quant}"
     return f"{pair.title}  <-  {DRAFTERS.get(pair.drafter, pair.drafter)}"

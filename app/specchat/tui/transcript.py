@@ -1,5 +1,7 @@
 """The widgets of a conversation: the end of it, and more when the person scrolls up."""
 
+from functools import partial
+
 from specchat.chat.records import Message
 from specchat.tui.conversation import Conversation
 from specchat.tui.widgets.chat_view import ChatView
@@ -90,8 +92,7 @@ class Transcript:
         if message.role == "user":
             return Question(message.text, message.id, place)
         open_answer = self._conversation.open
-        if open_answer is None or open_answer.message != message.id:
-            return Answer.of(message, place)
-        answer = Answer(message.id, place)
-        answer.write(message.text)
+        is_open = open_answer is not None and open_answer.message == message.id
+        answer = Answer.begun(message, place) if is_open else Answer.of(message, place)
+        answer.get_tokens(partial(self._conversation.store.tokens, message.id))
         return answer

@@ -72,8 +72,8 @@ class Turns:
             case "branch_off":
                 await self._open_conversation(self._conversation.store.branch_off(message))
             case "copy":
-                text = self._conversation.message(message).text
-                self._copy(spoken(text))
+                kept = self._conversation.message(message)
+                self._copy(spoken(kept.text, kept.opened))
                 self._prompt.hint("copied")
             case "above":
                 self._transcript.focus(message, -1)

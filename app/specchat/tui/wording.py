@@ -1,8 +1,12 @@
 """Numbers and texts as the screen shows them. The figures' definitions are those of `Figures`."""
 
+from specchat.chat.reasoning import Kind
 from specchat.speculation.metrics import Figures
 
 SEPARATOR = " · "
+
+KIND_WORDS: dict[Kind, str] = {"thinking": "thinking", "answer": "words", "code": "code"}
+"""What the kinds of text in an answer are called."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _STEPS = "▁▂▃▄▅▆▇█"

@@ -34,7 +34,7 @@ FOUND = 100
 DEBOUNCE_S = 0.12
 """How long the person has to pause in writing before what is written is searched for."""
 
-NOTHING_YET = "No conversations yet. What you ask is kept here."
+NOTHING_YET = "No conversations. What you ask is kept here."
 NOTHING_ARCHIVED = "Nothing is archived."
 NOTHING_FOUND = "No message and no title has all of these words."
 
@@ -73,7 +73,11 @@ class ConversationsScreen(ModalScreen[Opened | None]):
             tooltip="Give it another title; an empty one is made from its first exchange again",
         ),
         Binding(
-            "f8", "delete", "Delete", id="conversations.delete", tooltip="It can be brought back"
+            "f8",
+            "delete",
+            "Delete",
+            id="conversations.delete",
+            tooltip="Delete it; it can be brought back",
         ),
         Binding(
             "f4",
@@ -135,6 +139,8 @@ class ConversationsScreen(ModalScreen[Opened | None]):
         self._summaries: dict[int, Summary] = {}
         self._deleted: Summary | None = None
         self._asked_about: Summary | None = None
+        self._keys_shown = (True, True, False)
+        self._asking = False
         self._searched = ""
         """What the list is the result of; empty: it is the list of all."""
         self._open_found = False
@@ -204,7 +210,7 @@ class ConversationsScreen(ModalScreen[Opened | None]):
 
     def action_back(self) -> None:
         """Leave the question, the search or the list: the first of them that is there."""
-        if self._ask.display:
+        if self._asking:
             self._stop_asking()
         elif self._search.value:
             self._search.clear()
@@ -288,11 +294,11 @@ class ConversationsScreen(ModalScreen[Opened | None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey out what would do nothing now; undo is there when something can be undone."""
         if action == "undo":
-            return self._deleted is not None and not self._ask.display
+            return self._deleted is not None and not self._asking
         if action in OF_ONE:
-            return True if self._list.chosen and not self._ask.display else None
+            return True if self._list.chosen and not self._asking else None
         if action in ("archived", "import", "go"):
-            return None if self._ask.display else True
+            return None if self._asking else True
         return True
 
     # Helpers
@@ -317,14 +323,17 @@ class ConversationsScreen(ModalScreen[Opened | None]):
     def _begin_asking(self, about: Summary | None) -> None:
         """Nothing else has the focus until there is an answer."""
         self._asked_about = about
+        self._said.display = False
         self._search.disabled = self._list.disabled = True
-        self.refresh_bindings()
+        self._asking = True
+        self._show_keys()
 
     def _stop_asking(self) -> None:
         self._ask.close()
         self._search.disabled = self._list.disabled = False
+        self._asking = False
         self._search.focus()
-        self.refresh_bindings()
+        self._show_keys()
 
     async def _export(self, summary: Summary, kind: Kind) -> None:
         try:
@@ -356,13 +365,13 @@ class ConversationsScreen(ModalScreen[Opened | None]):
             return
         self._searched = query
         self._list.border_title = "found"
-        some = f"the newest {FOUND}" if len(found) == FOUND else f"{len(found)}"
-        self._list.border_subtitle = some
         if fresh:
             self._list.go_to_first()
         section = found_section(found, self._summaries, self._now, self._current)
+        some = f"the newest {FOUND}" if len(found) == FOUND else f"{len(section.entries)}"
+        self._list.border_subtitle = some
         self._list.show([section], NOTHING_FOUND)
-        self.refresh_bindings()
+        self._show_keys()
         if self._open_found:
             self._open()
 
@@ -384,10 +393,17 @@ class ConversationsScreen(ModalScreen[Opened | None]):
         self._list.border_subtitle = f"{len(listed):,}" if listed else ""
         empty = NOTHING_ARCHIVED if self._archived else NOTHING_YET
         self._list.show(sections_of(listed, self._now, self._current), empty, go_to)
-        self.refresh_bindings()
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        """Those that work now. The footer is slow to draw, so only when they are others."""
+        work = (self._list.chosen is None, self._deleted is None, self._asking)
+        if work != self._keys_shown:
+            self._keys_shown = work
+            self.refresh_bindings()
 
     def _say(self, text: str) -> None:
-        self._said.update(Content.styled(one_line(text), "$text-muted"))
+        self._said.update(Content.styled(one_line(text), "$foreground-muted"))
         self._said.display = True
 
     def _show_error(self, error: SpecchatError) -> None:

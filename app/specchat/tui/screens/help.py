@@ -13,6 +13,7 @@ from textual.widgets import Footer, Static
 from specchat.engine.protocol import Notice
 from specchat.tui.definitions import FIGURES
 from specchat.tui.memory_lines import legend_line
+from specchat.tui.origins import legend
 from specchat.tui.slash import COMMANDS
 from specchat.tui.wording import visible
 
@@ -73,6 +74,8 @@ class HelpScreen(ModalScreen[None]):
             yield from _rows(FIGURES)
             yield Static("The bars of memory", classes="heading")
             yield Static(legend_line())
+            yield Static("The marks of tokens", classes="heading")
+            yield Static(legend())
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:

@@ -46,8 +46,8 @@ class SettingsScreen(ModalScreen[None]):
         Binding("escape,f4", "close", "Close", id="settings.close"),
         Binding("down", "app.focus_next", "Next", id="settings.next", show=False),
         Binding("up", "app.focus_previous", "Previous", id="settings.previous", show=False),
-        Binding("pagedown", "group(1)", "Next group", id="settings.next_group"),
-        Binding("pageup", "group(-1)", "Group before", id="settings.previous_group"),
+        Binding("f9,ctrl+pagedown", "group(1)", "Next group", id="settings.next_group"),
+        Binding("f8,ctrl+pageup", "group(-1)", "Group before", id="settings.previous_group"),
         Binding("f1", "app.help", "Help", id="settings.help"),
     ]
 

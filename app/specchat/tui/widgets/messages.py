@@ -1,6 +1,6 @@
 """What the two sides said: a question, and an answer with its line of figures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from textual import events
@@ -10,12 +10,14 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from specchat.chat.parts import PartFigures
+from specchat.chat.reasoning import Kind
 from specchat.chat.records import Message as Kept
 from specchat.chat.records import State
 from specchat.engine.protocol import Notice
 from specchat.speculation.metrics import Figures
+from specchat.tui.widgets.answer_body import AnswerBody, GetTokens
 from specchat.tui.widgets.long_text import LongText
-from specchat.tui.widgets.streaming_markdown import StreamingMarkdown
 from specchat.tui.wording import SEPARATOR, figures_line, visible
 
 Wish = Literal[
@@ -118,21 +120,68 @@ class Answer(Said):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "wish('go_on')", "Go on", id="message.go_on", tooltip="Write more of it"),
+        Binding(
+            "o",
+            "origins",
+            "Origins",
+            id="message.origins",
+            tooltip="Mark its tokens by where they came from, or no longer",
+        ),
+        Binding(
+            "t",
+            "thoughts",
+            "Thinking",
+            id="message.thinking",
+            tooltip="Show its thinking, or hide it",
+        ),
     ]
 
-    def __init__(self, message: int = 0, place: tuple[int, int] = (1, 1)) -> None:
+    def __init__(
+        self, message: int = 0, place: tuple[int, int] = (1, 1), opened: str | None = None
+    ) -> None:
         super().__init__("model", message, place)
-        self._body = StreamingMarkdown()
+        self._body = AnswerBody(opened)
         self._note = Static("waiting for the engine", markup=False, classes="note")
         self._alarms = Vertical(classes="alarms")
 
     @classmethod
     def of(cls, kept: Kept, place: tuple[int, int] = (1, 1)) -> "Answer":
         """An answer that has ended."""
-        answer = cls(kept.id, place)
-        answer.write(kept.text)
+        answer = cls.begun(kept, place)
         answer.finish(kept.answer.figures if kept.answer else None, ENDED[kept.state])
         return answer
+
+    @classmethod
+    def begun(cls, kept: Kept, place: tuple[int, int] = (1, 1)) -> "Answer":
+        """An answer as far as it has come."""
+        record = kept.answer
+        answer = cls(kept.id, place, record.opened if record else None)
+        answer.write(kept.text, record.parts if record else None)
+        return answer
+
+    def get_tokens(self, get: GetTokens) -> None:
+        """How to know where its text came from."""
+        self._body.tokens = get
+
+    def open_with(self, opened: str | None) -> None:
+        """It is about to come in, and the prompt left these tags open."""
+        self._body.open_with(opened)
+
+    def show_origins(self, on: bool) -> None:
+        """Mark its tokens by where they came from, or no longer."""
+        self._body.show_origins(on)
+
+    def action_origins(self) -> None:
+        """The same, whichever it is not."""
+        self.show_origins(not self._body.shows_origins)
+
+    def action_thoughts(self) -> None:
+        """Show its thinking, or hide it."""
+        self._body.toggle_thoughts()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Thinking can be shown where there is some."""
+        return bool(self._body.thoughts) if action == "thoughts" else True
 
     def compose(self) -> ComposeResult:
         yield self.speaker()
@@ -141,9 +190,9 @@ class Answer(Said):
             yield self._note
             yield self._alarms
 
-    def write(self, text: str) -> None:
-        """Add text that came."""
-        self._body.write(text)
+    def write(self, text: str, parts: Mapping[Kind, PartFigures] | None = None) -> None:
+        """Add text that came. `parts`: its figures so far, by kind of text."""
+        self._body.write(text, parts)
 
     def note(self, text: str) -> None:
         """Tell what is going on; an empty text hides the line."""
@@ -151,12 +200,22 @@ class Answer(Said):
         self._note.display = bool(text)
 
     def finish(
-        self, figures: Figures | None, ended: str = "", alarms: Sequence[Notice] = ()
+        self,
+        figures: Figures | None,
+        ended: str = "",
+        alarms: Sequence[Notice] = (),
+        remark: str = "",
     ) -> None:
-        """Close the text and keep the figures. `ended`: how, unless the model ended by itself."""
+        """Close the text and keep the figures.
+
+        Args:
+            ended: how it ended, unless the model ended by itself.
+            remark: what else is worth a line.
+        """
         self._body.finish()
         line = figures_line(figures) if figures else ""
-        self.note(SEPARATOR.join(part for part in (ended, line) if part))
+        line = SEPARATOR.join(part for part in (ended, line) if part)
+        self.note("\n".join(part for part in (remark, line) if part))
         if alarms:
             self._alarms.mount_all(map(AlarmLine, alarms))
 

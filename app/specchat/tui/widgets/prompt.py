@@ -26,6 +26,7 @@ from specchat.tui.wording import line_ends
 SEND_KEYS = ("enter",)
 LINE_KEYS = ("ctrl+j", "shift+enter", "alt+enter")
 PAGE_KEYS = ("pageup", "pagedown")
+APP_KEYS = ("f6", "f7")
 PAST_KEYS = ("up", "down")
 
 
@@ -70,7 +71,8 @@ class Prompt(FoldingText, inherit_bindings=False):
         *(
             binding
             for binding in TextArea.BINDINGS
-            if isinstance(binding, Binding) and binding.key not in (*PAGE_KEYS, *PAST_KEYS)
+            if isinstance(binding, Binding)
+            and binding.key not in (*PAGE_KEYS, *PAST_KEYS, *APP_KEYS)
         ),
     ]
 

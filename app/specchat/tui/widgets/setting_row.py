@@ -15,7 +15,6 @@ from textual.widgets import Input, Select, Static, Switch, TextArea
 
 from specchat.tui.preferences import Preferences
 from specchat.tui.setting_fields import SettingField
-from specchat.tui.widgets.prompt import PAGE_KEYS
 from specchat.tui.wording import visible
 
 Instead = Callable[[str, str], tuple[Any, str] | None]
@@ -27,14 +26,6 @@ class Choice(Select[str], inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,space", "show_overlay", "Open the list", id="settings.open", show=False),
-    ]
-
-
-class Words(TextArea, inherit_bindings=False):
-    """Text of several lines; the page keys go to other groups."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        b for b in TextArea.BINDINGS if isinstance(b, Binding) and b.key not in PAGE_KEYS
     ]
 
 
@@ -101,6 +92,10 @@ class SettingRow(Vertical):
         event.stop()
         self.commit()
 
+    def on_descendant_focus(self) -> None:
+        """All of it is to be seen, what it means too."""
+        self.scroll_visible(animate=False)
+
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         """So it is when the person goes elsewhere."""
         if self.is_mounted and event.widget is self._control:
@@ -157,7 +152,7 @@ class SettingRow(Vertical):
             case "line":
                 return Input(present, placeholder=empty, compact=True, select_on_focus=False)
             case "text" | "lines":
-                return Words(
+                return TextArea(
                     present,
                     placeholder=empty,
                     compact=True,
@@ -190,6 +185,8 @@ class SettingRow(Vertical):
         self.problem = problem
         self._problem.display = bool(problem)
         self._problem.update(f"✗ {visible(problem)}")
+        if problem:
+            self.call_after_refresh(self.scroll_visible, animate=False)
 
     def _show_other(self) -> None:
         other = self._instead(*self.field.place)

@@ -1,18 +1,22 @@
 """What speculation is worth, live: the panel beside the chat, and its one-line form."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from textual.content import Content
 from textual.widgets import Static
 
-from specchat.engine.protocol import DrafterName
+from specchat.chat.parts import PartFigures
+from specchat.chat.reasoning import Kind
+from specchat.engine.drafter_names import DrafterName
 from specchat.speculation.metrics import Figures
 from specchat.tui.rate_history import MINUTE_S, RateHistory
-from specchat.tui.wording import SEPARATOR, bar, percent, rate, seconds, sparkline
+from specchat.tui.wording import KIND_WORDS, SEPARATOR, bar, percent, rate, seconds, sparkline
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 14
+KIND_BAR_WIDTH = 12
 LINES_BESIDE_POSITIONS = 18
 """What the panel needs for everything but the acceptance by position."""
 
@@ -22,8 +26,22 @@ DRAFTERS: dict[DrafterName, str] = {
     "ngram": "n-gram",
     "ngram+mtp": "n-gram and MTP heads",
     "mtp": "MTP heads",
+    "ngram+eagle3": "n-gram and EAGLE-3 head",
+    "eagle3": "EAGLE-3 head",
+    "ngram+dflash": "n-gram and DFlash head",
+    "dflash": "DFlash head",
+    "ngram+dspark": "n-gram and DSpark head",
+    "dspark": "DSpark head",
     "none": "none, plain decoding",
 }
+SHORT: dict[DrafterName, str] = {
+    "chain": "model",
+    "ngram+mtp": "MTP",
+    "ngram+eagle3": "EAGLE-3",
+    "ngram+dflash": "DFlash",
+    "ngram+dspark": "DSpark",
+}
+"""What drafts beside n-grams, in a line that has both."""
 
 _PREVIEW = (
     "Once the model answers:",
@@ -44,18 +62,29 @@ class LiveFigures:
     figures: Figures | None = None
     reason: str = ""
     rates: RateHistory = field(default_factory=RateHistory)
+    parts: Mapping[Kind, PartFigures] = field(default_factory=dict)
+    """The same by kind of text."""
     n_past: int = 0
     """Tokens in the target's context."""
+    left_out: int = 0
+    """Messages for which it has no room."""
 
     def begin_answer(self) -> None:
         """A new answer starts; the last one's figures stay until its first round."""
         self.rates.begin_answer()
 
-    def add(self, figures: Figures, reason: str, n_past: int) -> None:
+    def add(
+        self,
+        figures: Figures,
+        reason: str,
+        n_past: int,
+        parts: Mapping[Kind, PartFigures] | None = None,
+    ) -> None:
         """Take the totals after a round."""
         self.figures = figures
         self.reason = reason
         self.n_past = n_past
+        self.parts = parts or {}
         self.rates.add(figures)
 
     def finish(self, figures: Figures, n_past: int) -> None:
@@ -67,8 +96,9 @@ class LiveFigures:
         """Nothing was generated in this chat."""
         self.figures = None
         self.reason = ""
+        self.parts = {}
         self.rates = RateHistory()
-        self.n_past = 0
+        self.n_past = self.left_out = 0
 
 
 class SpeculationPanel(Static):
@@ -80,20 +110,24 @@ class SpeculationPanel(Static):
         if figures is None or not figures.rounds:
             self.update(_preview(live.drafter))
             return
+        kinds = _by_kind(live.parts)
+        rows = self.content_size.height - LINES_BESIDE_POSITIONS - len(kinds)
         lines = [
             *_speed(figures, live.rates, self.content_size.width or 26),
             Content(""),
-            *_acceptance(figures, max(3, self.content_size.height - LINES_BESIDE_POSITIONS)),
+            *_acceptance(figures, max(3, rows)),
+            *kinds,
             Content(""),
             Content(live.reason),
         ]
         if figures.draft_share is not None and figures.drafted:
             share = f"{percent(figures.draft_share)} of the time drafting"
             lines.append(Content.styled(share, _MUTED))
-        if live.drafter == "chain" and figures.ngram_share is not None:
+        beside = SHORT.get(live.drafter) if live.drafter is not None else None
+        if beside is not None and figures.ngram_share is not None:
             share = percent(figures.ngram_share)
             rest = percent(1 - figures.ngram_share)
-            lines.append(Content.styled(f"n-gram {share}  model {rest}", _MUTED))
+            lines.append(Content.styled(f"n-gram {share}  {beside} {rest}", _MUTED))
         elif live.drafter:
             lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
         self.update(Content("\n").join(lines))
@@ -172,3 +206,19 @@ def _acceptance(figures: Figures, rows: int) -> list[Content]:
     if len(shown) < len(positions):
         lines.append(Content.styled(f"and {len(positions) - len(shown)} further on", _MUTED))
     return lines
+
+
+def _by_kind(parts: Mapping[Kind, PartFigures]) -> list[Content]:
+    """Where the guesses land, once they were tested in more than one kind of text."""
+    shares = {kind: part.acceptance for kind, part in parts.items() if part.acceptance is not None}
+    if len(shares) < 2:
+        return []
+    rows = [
+        Content.assemble(
+            (f"{KIND_WORDS[kind]:<9}", _MUTED),
+            (bar(share, KIND_BAR_WIDTH), _BAR),
+            percent(share).rjust(5),
+        )
+        for kind, share in shares.items()
+    ]
+    return [Content(""), *rows]

@@ -47,10 +47,11 @@ class TopLine(Horizontal):
             self._backend.update(visible(loaded.engine.backend))
         self._n_ctx = loaded.n_ctx
 
-    def show_context(self, used: int) -> None:
-        """Tell how many tokens the target's context holds."""
+    def show_context(self, used: int, left_out: int = 0) -> None:
+        """Tell how many tokens the target's context holds, and how many messages it lacks."""
         if self._n_ctx:
-            self._fill.update(f"context {tokens(used)} of {tokens(self._n_ctx)}")
+            lacks = f", {left_out} left out" if left_out else ""
+            self._fill.update(f"context {tokens(used)} of {tokens(self._n_ctx)}{lacks}")
 
 
 def _names(target: str, draft: str | None) -> str:
