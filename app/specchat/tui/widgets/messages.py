@@ -98,7 +98,7 @@ class Question(Said):
             "More",
             id="message.unfold",
             show=False,
-            tooltip="Show all of a long message, or its beginning",
+            tooltip="Show all of a long message, or its beginning and end",
         ),
     ]
 
@@ -111,7 +111,7 @@ class Question(Said):
         yield LongText(self._text, classes="said")
 
     def action_unfold(self) -> None:
-        """Show all of it, or its beginning."""
+        """Show all of it, or its beginning and end."""
         self.query_one(LongText).toggle()
 
 
