@@ -95,7 +95,7 @@ MTP_RECIPES: dict[str, Recipe] = {
 }
 SNAPSHOTS = 8
 ROUNDING = 0.05
-"""Of a probability, as a part of it: caches hold 16 bits, and calls of other sizes round otherwise."""
+"""Part of a probability: caches hold 16 bits, and calls of other sizes round otherwise."""
 WINDOWED: dict[str, Value] = {
     "attention__key_length": 16,
     "attention__value_length": 16,
