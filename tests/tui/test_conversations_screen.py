@@ -18,8 +18,10 @@ from specchat.tui.screens.conversations import (
     ConversationsScreen,
 )
 from specchat.tui.screens.help import HelpScreen
+from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.conversation_list import Opened
 from specchat.tui.widgets.messages import Answer
+from specchat.tui.widgets.prompt import Prompt
 from tui.chats import DAY, NOW, Chats, Visit, listed, shown
 from tui.screen_driver import (
     WIDE,
@@ -27,7 +29,6 @@ from tui.screen_driver import (
     chat,
     make_app,
     questions,
-    screen,
     until_ready,
     wait_until,
 )
@@ -413,16 +414,24 @@ async def test_f3_opens_another_conversation_in_the_chat_and_goes_on_with_it(cha
         ]
 
 
-async def test_a_message_that_was_found_is_gone_to(chats: Chats) -> None:
-    keys = chats.add_a_few()
+async def test_a_message_that_was_found_is_in_view_and_typing_goes_on(chats: Chats) -> None:
+    chats.add("Why is the sky dark at night?", "The universe has an age.", ago=DAY)
+    key = chats.store.conversations()[0].id
+    answer = parent = chats.store.load(key).path[-1].id
+    for number in range(30):
+        parent = chats.store.ask(key, f"And then {number}?", parent)
     async with make_app("echo", store=lambda: chats.store).run_test(size=WIDE) as pilot:
         await until_ready(pilot)
         await pilot.press("f3")
         await wait_until(pilot, lambda: isinstance(pilot.app.screen, ConversationsScreen))
         await pilot.press(*"universe", "enter")
-        await wait_until(pilot, lambda: isinstance(pilot.app.focused, Answer))
-        assert "The universe has an age." in chat(pilot)
-        assert screen(pilot).conversation.key == keys[4]
+        await wait_until(pilot, lambda: bool(pilot.app.query(Answer)))
+        found = pilot.app.query_one(Answer)
+        assert found.message == answer
+        view = pilot.app.query_one(ChatView)
+        await wait_until(pilot, lambda: view.region.contains_region(found.region))
+        assert not view.is_at_end
+        assert isinstance(pilot.app.focused, Prompt)
 
 
 async def test_a_chat_that_was_deleted_makes_room_for_a_new_one(chats: Chats) -> None:

@@ -1,4 +1,4 @@
-"""A long message shows its beginning."""
+"""A long message shows its beginning and its end."""
 
 from textual.pilot import Pilot
 
@@ -21,8 +21,9 @@ async def test_a_long_message_is_unfolded_and_folded_again() -> None:
         await pilot.press("enter")
         await wait_until(pilot, lambda: questions(pilot) == 1)
         lines = shown(pilot).split("\n")
-        assert lines[:10] == [f"line {number}" for number in range(10)]
-        assert lines[10:] == ["… 3,110 more lines, 30 kB"]
+        assert lines[:6] == [f"line {number}" for number in range(6)]
+        assert lines[6:7] == ["… 3,110 lines, 30 kB …"]
+        assert lines[7:] == [f"line {number}" for number in range(3116, 3120)]
         pilot.app.query_one(Question).focus()
         await pilot.press("enter")
         assert shown(pilot) == LONG
@@ -36,7 +37,7 @@ async def test_five_megabytes_are_never_on_screen() -> None:
         await paste(pilot, "x" * 5_000_000)
         await pilot.press("enter")
         await wait_until(pilot, lambda: questions(pilot) == 1)
-        assert shown(pilot) == f"{'x' * 800}\n… 5.0 MB more"
+        assert shown(pilot) == f"{'x' * 500}\n… 5.0 MB …\n{'x' * 300}"
         pilot.app.query_one(Question).action_unfold()
-        assert shown(pilot) == f"{'x' * 100_000}\n… 4.9 MB more"
+        assert shown(pilot) == f"{'x' * 100_000}\n… 4.9 MB …\n{'x' * 300}"
         assert prompt(pilot).text == ""

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer
 
+from specchat.chat.records import Setup
 from specchat.engine.protocol import (
     Event,
     Failed,
@@ -115,7 +116,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._line = SpeculationLine()
         self._loader = PairLoader(choice, world, self.hear)
         self.engine = self._loader.engine
-        self.conversation = Conversation(world.open_store)
+        self.conversation = Conversation(world.open_store, Setup(system=given.get("system")))
         download_line = DownloadLine()
         self._pane = ConversationPane(
             self.conversation,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, OptionList, Static
@@ -18,6 +17,7 @@ from specchat.chat.titles import shorten
 from specchat.errors import SpecchatError
 from specchat.tui.conversation_entries import found_section, sections_of
 from specchat.tui.conversation_files import export_conversation, import_conversation
+from specchat.tui.conversation_keys import BINDINGS
 from specchat.tui.conversation_rows import UNTITLED, one_line
 from specchat.tui.error_line import error_line
 from specchat.tui.widgets.ask_line import AskLine
@@ -62,70 +62,7 @@ class ConversationsScreen(ModalScreen[Opened | None]):
         "specchat was started, and never over another file."
     )
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f3", "back", "Back", id="conversations.back"),
-        Binding("f1", "app.help", "Help", id="conversations.help"),
-        Binding(
-            "f2",
-            "rename",
-            "Rename",
-            id="conversations.rename",
-            tooltip="Give it another title; an empty one is made from its first exchange again",
-        ),
-        Binding(
-            "f8",
-            "delete",
-            "Delete",
-            id="conversations.delete",
-            tooltip="Delete it; it can be brought back",
-        ),
-        Binding(
-            "f4",
-            "pin",
-            "Pin",
-            id="conversations.pin",
-            tooltip="Keep it at the top, or no longer",
-        ),
-        Binding(
-            "f5",
-            "archive",
-            "Archive",
-            id="conversations.archive",
-            tooltip="Take it out of the list, or put it back",
-        ),
-        Binding(
-            "f6",
-            "archived",
-            "Archived",
-            id="conversations.archived",
-            tooltip="Show what is archived, or the others again",
-        ),
-        Binding(
-            "f7",
-            "export",
-            "Export",
-            id="conversations.export",
-            tooltip="Write it into the current folder, as Markdown or JSON",
-        ),
-        Binding(
-            "f9",
-            "import",
-            "Import",
-            id="conversations.import",
-            tooltip="Bring in a conversation from JSON that specchat exported",
-        ),
-        Binding(
-            "ctrl+z",
-            "undo",
-            "Undo",
-            id="conversations.undo",
-            tooltip="Bring back what was deleted last",
-        ),
-        Binding("up", "go('cursor_up')", show=False),
-        Binding("down", "go('cursor_down')", show=False),
-        Binding("pageup", "go('page_up')", show=False),
-        Binding("pagedown", "go('page_down')", show=False),
-    ]
+    BINDINGS = BINDINGS
 
     def __init__(
         self, store: Store, current: int | None, *, clock: Callable[[], float] = time.time

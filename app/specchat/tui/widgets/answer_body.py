@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from specchat.chat.parts import NOTHING, PartFigures
@@ -27,10 +28,19 @@ class AnswerBody(Vertical):
     Args:
         opened: the name of the tags that the prompt left open.
         tokens: gives the tokens of the text so far; None where they are not known.
+        below: widgets after the text. Each level of containers costs at every text that comes, so
+            that they are here and not in one around it.
     """
 
-    def __init__(self, opened: str | None = None, tokens: GetTokens = lambda: None) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        opened: str | None = None,
+        tokens: GetTokens = lambda: None,
+        *below: Widget,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(classes=classes)
+        self._below = below
         self.text = ""
         """All of it, as the model wrote it."""
         self.has_ended = False
@@ -51,6 +61,7 @@ class AnswerBody(Vertical):
         yield from self._sections
         if self._origins is not None:
             yield self._origins
+        yield from self._below
         self._composed = True
 
     def open_with(self, opened: str | None) -> None:
@@ -105,8 +116,12 @@ class AnswerBody(Vertical):
         section.display = not self.shows_origins
         self._sections.append(section)
         if self._composed:
-            self.mount(section, before=self._origins)
+            self.mount(section, before=self._origins or self._first_below)
         return section
+
+    @property
+    def _first_below(self) -> Widget | None:
+        return self._below[0] if self._below else None
 
     # Thinking
 
@@ -144,7 +159,7 @@ class AnswerBody(Vertical):
         else:
             self._origins = OriginView(self)
             if self._composed:
-                self.mount(self._origins)
+                self.mount(self._origins, before=self._first_below)
         for section in self._sections:
             section.display = not on
 

@@ -98,7 +98,7 @@ class Question(Said):
             "More",
             id="message.unfold",
             show=False,
-            tooltip="Show all of a long message, or its beginning",
+            tooltip="Show all of a long message, or its beginning and end",
         ),
     ]
 
@@ -111,7 +111,7 @@ class Question(Said):
         yield LongText(self._text, classes="said")
 
     def action_unfold(self) -> None:
-        """Show all of it, or its beginning."""
+        """Show all of it, or its beginning and end."""
         self.query_one(LongText).toggle()
 
 
@@ -140,9 +140,9 @@ class Answer(Said):
         self, message: int = 0, place: tuple[int, int] = (1, 1), opened: str | None = None
     ) -> None:
         super().__init__("model", message, place)
-        self._body = AnswerBody(opened)
         self._note = Static("waiting for the engine", markup=False, classes="note")
         self._alarms = Vertical(classes="alarms")
+        self._body = AnswerBody(opened, lambda: None, self._note, self._alarms, classes="said")
 
     @classmethod
     def of(cls, kept: Kept, place: tuple[int, int] = (1, 1)) -> "Answer":
@@ -185,10 +185,7 @@ class Answer(Said):
 
     def compose(self) -> ComposeResult:
         yield self.speaker()
-        with Vertical(classes="said"):
-            yield self._body
-            yield self._note
-            yield self._alarms
+        yield self._body
 
     def write(self, text: str, parts: Mapping[Kind, PartFigures] | None = None) -> None:
         """Add text that came. `parts`: its figures so far, by kind of text."""
