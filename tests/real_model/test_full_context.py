@@ -21,7 +21,7 @@ QUESTIONS = [
     for thing in ("sea", "sky", "moon", "rain", "wind", "snow", "fire", "rock", "leaf", "sand")
 ]
 NO = Message("assistant", "No.")
-TOKENS = 24
+TOKENS = 12
 ENDLESS = SamplingSettings(temperature=0, logit_bias={2: -100.0, 0: -100.0})
 
 

@@ -1,6 +1,7 @@
 """What leaves the prompt when the context fills: whole turns, oldest first, a part at a time."""
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import cast
 
@@ -32,14 +33,18 @@ class Listening(Letters):
         return super().tokenize(text, parse_special=parse_special)
 
 
+@cache
+def template_of(source: str) -> ChatTemplate:
+    """Compiled once for all examples."""
+    return ChatTemplate(source, bos="", eos="")
+
+
 def make_fitter(source: str = CHATML, vocabulary: Letters | None = None) -> PromptFitter:
-    template = ChatTemplate(source, bos="", eos="")
-    return PromptFitter(cast("Vocabulary", vocabulary or Letters()), template)
+    return PromptFitter(cast("Vocabulary", vocabulary or Letters()), template_of(source))
 
 
 def prompt_of(conversation: Sequence[Message], source: str = CHATML) -> list[int]:
-    template = ChatTemplate(source, bos="", eos="")
-    return prompt_tokens(cast("Vocabulary", Letters()), template, conversation)
+    return prompt_tokens(cast("Vocabulary", Letters()), template_of(source), conversation)
 
 
 contents = st.builds(
