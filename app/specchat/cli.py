@@ -170,7 +170,7 @@ def cli(context: click.Context, /, **options: Any) -> None:
     settings, choices = _chosen(context)
     choice = _choice(options, choices, draft_required=False)
 
-    from specchat.tui.app import run as run_screen
+    from specchat.tui.start import run as run_screen
 
     resume = options["continue"]
     sys.exit(run_screen(choice, settings, choices, _given(context), resume=resume))

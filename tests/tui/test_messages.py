@@ -279,7 +279,7 @@ async def test_a_long_conversation_opens_at_its_end_and_comes_back_on_scrolling(
     key = long_conversation(100)
     async with make_app("echo").run_test(size=(80, 24)) as pilot:
         app = await until_ready(pilot)
-        await app.open_conversation(key)
+        await app.conversations.open(key)
         await wait_until(pilot, lambda: len(said(pilot)) == PAGE)
         view = pilot.app.query_one(ChatView)
         assert str(pilot.app.query_one(Earlier).render()).startswith("80 earlier")
@@ -296,7 +296,7 @@ async def test_what_is_far_up_leaves_the_screen_but_not_the_conversation() -> No
     key = long_conversation(2 * MOST)
     async with make_app("recall").run_test(size=(80, 24)) as pilot:
         app = await until_ready(pilot)
-        await app.open_conversation(key, app.conversation.store.load(key).path[PAGE].id)
+        await app.conversations.open(key, app.conversation.store.load(key).path[PAGE].id)
         await wait_until(pilot, lambda: len(said(pilot)) > MOST)
         pilot.app.query_one(ChatView).scroll_end(animate=False)
         await ask(pilot, "and now?")
@@ -311,7 +311,7 @@ async def test_a_message_that_was_looked_for_is_in_view_and_typing_goes_on() -> 
     async with make_app("echo").run_test(size=(80, 24)) as pilot:
         app = await until_ready(pilot)
         wanted = app.conversation.store.load(key).path[10].id
-        await app.open_conversation(key, wanted)
+        await app.conversations.open(key, wanted)
         view = pilot.app.query_one(ChatView)
         await wait_until(
             pilot,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
 from textual import events, on
 from textual.app import App, ComposeResult, SystemCommand
 from textual.containers import Horizontal, Vertical
@@ -22,21 +21,22 @@ from specchat.engine.protocol import (
     PromptProgress,
     Round,
 )
-from specchat.errors import EngineCrashed, SpecchatError
-from specchat.settings import Choices, Settings
+from specchat.errors import EngineCrashed
+from specchat.settings import Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
-from specchat.tui.actions import require_known_names
 from specchat.tui.answer_settings import AnswerSettings, given_in_full
+from specchat.tui.broken import card_of_broken
 from specchat.tui.chat_commands import ChatCommands
 from specchat.tui.command_runner import CommandRunner
 from specchat.tui.conversation import Conversation
 from specchat.tui.conversation_pane import ConversationPane, State
+from specchat.tui.conversation_switch import ConversationSwitch
 from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
 from specchat.tui.interrupts import Interrupts
 from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.pair_loader import PairLoader
-from specchat.tui.pair_switch import OTHER_PAIRS, PairSwitch
+from specchat.tui.pair_switch import PairSwitch
 from specchat.tui.preferences import Preferences, has_ansi_theme
 from specchat.tui.screens.compare import CompareScreen
 from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
@@ -61,7 +61,6 @@ from specchat.tui.world import World
 
 if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
-    from specchat.tui.widgets.conversation_list import Opened
 
 DEFAULTS = Settings()
 
@@ -127,6 +126,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
             send=self.engine.send,
         )
         self._prompt = self._pane.prompt
+        self.conversations = ConversationSwitch(self, self._pane)
         self._pairs = PairSwitch(self, world, self._pane.chat, self._begin, download_line)
         self._commands = ChatCommands(self, self._pane, lambda: self._loader.choice.load)
         self._runner = CommandRunner(self._prompt, self._commands.table)
@@ -155,7 +155,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._prompt.focus()
         self._show_figures()
         if self._resumes:
-            self.call_after_refresh(self._resume)
+            self.call_after_refresh(self.conversations.resume)
         if self._loader.choice.first_run:
             self._pairs.open(self._loader.choice, first_run=True)
         else:
@@ -189,19 +189,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Begin a new conversation."""
         await self._pane.new()
 
-    async def open_conversation(self, key: int, message: int | None = None) -> None:
-        """Show a conversation of the store; the line on screen goes through this message."""
-        try:
-            await self._pane.open(key, message)
-        except SpecchatError as error:
-            self._pane.complain(error)
-
     def action_conversations(self) -> None:
         """Look for another conversation."""
-        from specchat.tui.screens.conversations import ConversationsScreen
-
-        screen = ConversationsScreen(self.conversation.store, self.conversation.key)
-        self.push_screen(screen, self._leave_conversations)
+        self.conversations.choose()
 
     def action_messages(self) -> None:
         """Go to the messages."""
@@ -375,13 +365,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._pane.end_early("interrupted")
         self._loading_bar.display = False
         self._pane.chat.settle_cards()
-        actions = [(f"{'Start' if crashed else 'Try'} again (Ctrl+R)", "restart")]
         less = self._loader.less() if crashed else None
-        if less:
-            means = less.sentence[0].lower() + less.sentence[1:]
-            event = replace(event, help=f"{event.help} Less would be: {means}")
-            actions.append(("Start again with less (Ctrl+L)", "restart_with_less"))
-        self._pane.chat.add(Card.of_failure(event, *actions, OTHER_PAIRS))
+        self._pane.chat.add(card_of_broken(event, less))
         self._pane.engine_is("broken")
 
     @on(ConversationPane.Changed)
@@ -404,21 +389,6 @@ class SpecchatApp(App[None], inherit_bindings=False):
         choice = self._loader.choice
         self._loader.choice = asked_anew(choice, self._pane.answers.asked(choice.asked))
         self.call_after_refresh(self._show_figures)
-
-    async def _leave_conversations(self, opened: Opened | None) -> None:
-        if opened is not None and opened.conversation is not None:
-            await self.open_conversation(opened.conversation, opened.message)
-        elif opened is not None:
-            await self.action_new_chat()
-
-    async def _resume(self) -> None:
-        try:
-            last = self.conversation.store.last_used()
-        except SpecchatError as error:
-            self._pane.complain(error)
-            return
-        if last is not None:
-            await self.open_conversation(last)
 
     def _begin(self, choice: Choice) -> None:
         """Load this pair in place of the present one; the conversation stays."""
@@ -444,31 +414,3 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._top_line.show_context(self._live.n_past, self._live.left_out)
         self._panel.show(self._live)
         self._line.show(self._live)
-
-
-def run(
-    choice: Choice,
-    settings: Settings,
-    choices: Choices,
-    given: Mapping[str, Any],
-    *,
-    resume: bool = False,
-) -> int:
-    """Show the chat until the person quits; the exit code of the process.
-
-    Raises:
-        SettingsProblem: the settings name a theme or an action that does not exist.
-    """
-    require_known_names(settings)
-    app = SpecchatApp(
-        choice,
-        choices.sampling,
-        choices.speculation,
-        system=choices.system,
-        max_tokens=choices.max_tokens,
-        settings=settings,
-        given=given,
-        resume=resume,
-    )
-    app.run()
-    return app.return_code or 0
