@@ -45,7 +45,7 @@ class Transcript:
         """Show messages that are new at the end."""
         self._chat.add(*map(self._widget, messages))
         surplus = len(self._chat.said) - MOST
-        if surplus > 0 and self._chat.is_at_end:
+        if surplus > 0:
             surplus += PAGE
             self._first += surplus
             self._chat.take_above(surplus, self._first)

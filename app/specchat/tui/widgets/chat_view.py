@@ -26,11 +26,6 @@ class ChatView(VerticalScroll):
         """Stay at the end from the start."""
         self.anchor()
 
-    @property
-    def is_at_end(self) -> bool:
-        """Whether the newest text is in view."""
-        return self.scroll_y >= self.max_scroll_y - 1
-
     def add(self, *widgets: Widget) -> None:
         """Put these at the end."""
         self.welcome("")
