@@ -38,6 +38,8 @@ class Exchange:
         self._loaded: Loaded | None = None
         self._log = AnswerLog()
         """Of the open answer, or of the last one."""
+        self._left_out = ""
+        """What the prompt of the open answer lacks, in words."""
 
     @property
     def timeline(self) -> Timeline:
@@ -47,8 +49,6 @@ class Exchange:
     def forget(self) -> None:
         """The last answer is not on screen any more."""
         self._log = AnswerLog()
-        self._left_out = ""
-        """What the prompt of the open answer lacks, in words."""
 
     def begin(self, answer: OpenAnswer, request: Generate, loaded: Loaded | None) -> None:
         """This answer is asked for; its message is in the conversation.
