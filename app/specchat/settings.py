@@ -14,6 +14,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from specchat.errors import InvalidSetting
+from specchat.nearest import did_you_mean
 from specchat.paths import config_folder
 from specchat.speculation.settings import (
     MAX_INTEGER,
@@ -176,8 +177,6 @@ def settings_with_preset(settings: Settings, preset: str | None = None) -> Prese
         system = settings.chat.system
         return Preset(system=system, sampling=settings.sampling, speculation=settings.speculation)
     if name not in settings.presets:
-        from specchat.pairing.catalog_rules import did_you_mean
-
         raise InvalidSetting(
             f"Tried to use the preset {name}.",
             f"There is none of that name.{did_you_mean(name, settings.presets)}",

@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import fields
 
 from specchat.errors import InvalidSetting, SpecchatError
+from specchat.nearest import did_you_mean
 from specchat.pairing.toml_lines import Place, line_numbers
 from specchat.settings import Preset, Settings, settings_path
 
@@ -106,13 +107,6 @@ def write_setting(
     settings = _accepted(tomllib.loads(changed), place, value, check)
     _write(path, changed)
     return settings
-
-
-def did_you_mean(name: str, names: Collection[str]) -> str:
-    """` Did you mean x?` for the nearest name, or nothing."""
-    from specchat.pairing import catalog_rules
-
-    return catalog_rules.did_you_mean(name, names)
 
 
 def _accepted(

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.errors import InvalidSetting
+from specchat.nearest import did_you_mean
 from specchat.pairing.toml_lines import line_numbers
 from specchat.settings import Choices, Preset, Settings, choose, settings_path, settings_schema
 from specchat.settings_file import (
     Mistake,
     SettingsProblem,
-    did_you_mean,
     read_settings,
     try_setting,
     write_setting,

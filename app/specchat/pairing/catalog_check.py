@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import fields
 
+from specchat.nearest import did_you_mean
 from specchat.pairing.catalog import (
     CatalogDraft,
     CatalogFile,
@@ -17,7 +18,7 @@ from specchat.pairing.catalog import (
     Evidence,
     Family,
 )
-from specchat.pairing.catalog_rules import Finding, did_you_mean, model_findings, pair_findings
+from specchat.pairing.catalog_rules import Finding, model_findings, pair_findings
 from specchat.pairing.toml_lines import Place, line_numbers
 
 TABLES: dict[str, type[msgspec.Struct]] = {

@@ -1,9 +1,9 @@
 """What a sound table of the catalog may still get wrong: numbers that cannot be, parts that do
 not go together, names of models that are nowhere."""
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping
 
+from specchat.nearest import did_you_mean
 from specchat.pairing.catalog import CatalogDraft, CatalogModel, CatalogPair
 from specchat.pairing.quants import bits_per_weight
 from specchat.pairing.toml_lines import Place
@@ -113,9 +113,3 @@ def _size(
 def _reference(place: Place, name: str, names: Collection[str]) -> Iterator[Finding]:
     if name not in names:
         yield place, f"No [[model]] is called {name}.{did_you_mean(name, names)}"
-
-
-def did_you_mean(name: str, names: Collection[str]) -> str:
-    """` Did you mean x?` for the nearest known name, or nothing."""
-    nearest = difflib.get_close_matches(name, sorted(names), n=1)
-    return f" Did you mean {nearest[0]}?" if nearest else ""

@@ -14,8 +14,9 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 from textual.screen import ModalScreen
 from textual.theme import BUILTIN_THEMES
 
+from specchat.nearest import did_you_mean
 from specchat.settings import Settings
-from specchat.settings_file import Mistake, did_you_mean, read_settings
+from specchat.settings_file import Mistake, read_settings
 
 MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 SWAPPED_ENTER = {"prompt.send": "ctrl+j,shift+enter,alt+enter", "prompt.new_line": "enter"}

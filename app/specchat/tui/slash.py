@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 from specchat.errors import SpecchatError
+from specchat.nearest import did_you_mean
 from specchat.speculation.settings import (
     MAX_DRAFT_LENGTH,
     DrafterChoice,
@@ -210,7 +211,7 @@ def parse(text: str, names: Names) -> Given:
     if command is None:
         raise SlashProblem(
             f"Tried /{name}.",
-            f"There is no such command.{_did_you_mean(name, BY_NAME, '/')}",
+            f"There is no such command.{did_you_mean(name.lower(), BY_NAME, '/')}",
             "/help lists what there is. Write // to begin a message with a slash.",
         )
     if argument and not command.argument:
@@ -300,14 +301,7 @@ def _known_value(command: SlashCommand, argument: str, names: Names) -> str:
         listed = ", ".join(value.text for value in command.values)
         raise SlashProblem(
             f"Tried /{command.name} {argument}.",
-            f"There is no {argument}.{_did_you_mean(argument, known.values())}",
+            f"There is no {argument}.{did_you_mean(argument.lower(), known.values())}",
             f"Write it as {command.shown}" + (f": {listed}." if listed else "."),
         )
     return found
-
-
-def _did_you_mean(name: str, names: Iterable[str], before: str = "") -> str:
-    import difflib
-
-    nearest = difflib.get_close_matches(name.lower(), sorted(names), n=1)
-    return f" Did you mean {before}{nearest[0]}?" if nearest else ""
