@@ -14,7 +14,6 @@ from textual.pilot import Pilot
 from specchat.chat.store import Store
 from specchat.choosing.choice import Asked, choose
 from specchat.hub.builtin import built_in_model
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.world import World
@@ -42,9 +41,7 @@ async def main() -> None:
     """Ask, and save what the screen shows when all has been answered."""
     app = SpecchatApp(
         choose(Asked(target=str(built_in_model()))),
-        SamplingSettings(temperature=0.0),
-        SpeculationSettings(),
-        max_tokens=160,
+        given={"temperature": 0.0, "max_tokens": 160},
         world=World(open_store=Store.in_memory),
     )
     async with app.run_test(size=SIZE) as pilot:

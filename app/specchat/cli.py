@@ -173,7 +173,7 @@ def cli(context: click.Context, /, **options: Any) -> None:
     from specchat.tui.start import run as run_screen
 
     resume = options["continue"]
-    sys.exit(run_screen(choice, settings, choices, _given(context), resume=resume))
+    sys.exit(run_screen(choice, settings, _given(context), resume=resume))
 
 
 @cli.command()

@@ -18,7 +18,6 @@ from specchat.pairing.machine import Machine
 from specchat.pairing.memory import DeviceShare, MemoryPlan
 from specchat.pairing.planner import rank_pairs
 from specchat.pairing.verdict import Verdict
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
 from specchat.tui.on_disk import OnDisk
 from specchat.tui.world import World
@@ -105,8 +104,6 @@ def app_with(
     """The screen on this machine, with a scripted engine."""
     return SpecchatApp(
         choice,
-        SamplingSettings(),
-        SpeculationSettings(),
         world=World(
             engine_command=(sys.executable, str(SCRIPTED_ENGINE), scenario),
             place=partial(place, machine=MACHINE),

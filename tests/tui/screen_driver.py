@@ -15,7 +15,6 @@ from specchat.choosing.choice import Asked, Choice, choose
 from specchat.choosing.placing import place
 from specchat.engine.protocol import Pair
 from specchat.pairing.machine import Machine
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.messages import Answer, Question
@@ -41,9 +40,7 @@ def make_app(
     """The screen with an engine that follows this scenario."""
     return SpecchatApp(
         choice or choose(Asked(target=PAIR.target, draft=PAIR.draft)),
-        SamplingSettings(),
-        SpeculationSettings(),
-        system=system,
+        given={} if system is None else {"system": system},
         resume=resume,
         world=replace(world_of(scenario), open_store=store),
     )

@@ -6,7 +6,6 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static, Tabs
 
 from specchat.choosing.choice import Asked, choose
-from specchat.settings import choose as choose_settings
 from specchat.settings import settings_path
 from specchat.settings_file import read_settings
 from specchat.tui.app import SpecchatApp
@@ -19,13 +18,10 @@ def app_with_settings(text: str = "", scenario: str = "asked", **given: Any) -> 
     """The screen as `specchat` starts it with this file and these options."""
     settings_path().write_text(text)
     settings = read_settings()
-    choices = choose_settings(settings, given)
     return SpecchatApp(
         choose(Asked(target=PAIR.target, draft=PAIR.draft)),
-        choices.sampling,
-        choices.speculation,
-        settings=settings,
-        given=given,
+        settings,
+        given,
         world=world_of(scenario),
     )
 

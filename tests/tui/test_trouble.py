@@ -11,7 +11,6 @@ from textual.widgets import Button, Static
 
 from specchat.choosing.choice import Asked, choose
 from specchat.choosing.placing import place
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.loading_bar import LoadingBar
@@ -126,8 +125,6 @@ async def test_an_unreadable_engine_is_given_up() -> None:
 async def test_an_engine_that_cannot_be_started() -> None:
     app = SpecchatApp(
         choose(Asked(target=PAIR.target)),
-        SamplingSettings(),
-        SpeculationSettings(),
         world=World(engine_command=("/nowhere/engine",), place=partial(place, machine=CARD_8)),
     )
     async with app.run_test(size=WIDE) as pilot:
@@ -231,8 +228,6 @@ async def test_a_pair_that_does_not_fit_is_told_with_a_way_to_others(tmp_path: P
     tiny = replace(CARD_8, devices=(), ram_bytes=2**28, free_ram_bytes=2**27)
     app = SpecchatApp(
         choose(Asked(target=str(path))),
-        SamplingSettings(),
-        SpeculationSettings(),
         world=World(engine_command=("/nowhere/engine",), place=partial(place, machine=tiny)),
     )
     async with app.run_test(size=WIDE) as pilot:

@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from specchat.chat.records import Setup
 from specchat.choosing.choice import Asked, asked_anew, choose
 from specchat.errors import InvalidSetting
 from specchat.settings import ChatSettings, LoadingSettings, Preset, Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
-from specchat.tui.answer_settings import AnswerSettings, given_in_full
+from specchat.tui.answer_settings import AnswerSettings
 
 SETTINGS = Settings(
     chat=ChatSettings(system="Be brief.", max_tokens=500),
@@ -139,7 +140,8 @@ def test_what_holds_in_place_of_the_file_is_named_with_who_says_so() -> None:
 
 def test_options_given_in_full_leave_nothing_to_the_settings() -> None:
     sampling, speculation = SamplingSettings(temperature=0.1), SpeculationSettings(rule="token")
-    full = AnswerSettings(SETTINGS, given_in_full(sampling, speculation, "Hi", 7))
+    options = {**asdict(sampling), **asdict(speculation)}
+    full = AnswerSettings(SETTINGS, {**options, "system": "Hi", "max_tokens": 7})
 
     assert (full.sampling, full.speculation) == (sampling, speculation)
     assert (full.system, full.max_tokens) == ("Hi", 7)

@@ -204,18 +204,3 @@ class AnswerSettings:
             setup=msgspec.structs.replace(self.setup, **setup),
             overruled=self.overruled | frozenset(overruled),
         )
-
-
-def given_in_full(
-    sampling: SamplingSettings,
-    speculation: SpeculationSettings,
-    system: str | None,
-    max_tokens: int | None,
-) -> dict[str, Any]:
-    """As if every option were on the command line."""
-    return {
-        **msgspec.structs.asdict(sampling),
-        **msgspec.structs.asdict(speculation),
-        "system": system,
-        "max_tokens": max_tokens,
-    }

@@ -23,8 +23,7 @@ from specchat.engine.protocol import (
 )
 from specchat.errors import EngineCrashed
 from specchat.settings import Settings
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
-from specchat.tui.answer_settings import AnswerSettings, given_in_full
+from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.broken import card_of_broken
 from specchat.tui.chat_commands import ChatCommands
 from specchat.tui.command_runner import CommandRunner
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from specchat.choosing.choice import Choice
 
 DEFAULTS = Settings()
+NOTHING_GIVEN: Mapping[str, Any] = {}
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the panel folds to a line."""
@@ -73,12 +73,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     Args:
         choice: the pair to load; on a first run the person is asked first.
-        sampling: how tokens are drawn, for every answer.
-        speculation: how guesses are made, for every answer.
-        system: instructions before the conversation.
-        max_tokens: the longest answer.
         settings: of the file.
-        given: options of the command line, by their names; None: all of the above were given.
+        given: options of the command line, by their names.
         resume: whether to go on with the conversation that was used last.
         world: the engine and the machine.
     """
@@ -91,20 +87,14 @@ class SpecchatApp(App[None], inherit_bindings=False):
     def __init__(
         self,
         choice: Choice,
-        sampling: SamplingSettings,
-        speculation: SpeculationSettings,
-        *,
-        system: str | None = None,
-        max_tokens: int | None = None,
         settings: Settings = DEFAULTS,
-        given: Mapping[str, Any] | None = None,
+        given: Mapping[str, Any] = NOTHING_GIVEN,
+        *,
         resume: bool = False,
         world: World | None = None,
     ) -> None:
         super().__init__(ansi_color=has_ansi_theme(settings) or None)
         self._preferences = Preferences(self, settings, self._settings_changed)
-        if given is None:
-            given = given_in_full(sampling, speculation, system, max_tokens)
         world = world or World()
         self._resumes = resume
         self._live = LiveFigures()

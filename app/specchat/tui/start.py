@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from specchat.settings import Choices, Settings
+from specchat.settings import Settings
 from specchat.tui.actions import require_known_names
 from specchat.tui.app import SpecchatApp
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 def run(
     choice: Choice,
     settings: Settings,
-    choices: Choices,
     given: Mapping[str, Any],
     *,
     resume: bool = False,
@@ -27,15 +26,6 @@ def run(
         SettingsProblem: the settings name a theme or an action that does not exist.
     """
     require_known_names(settings)
-    app = SpecchatApp(
-        choice,
-        choices.sampling,
-        choices.speculation,
-        system=choices.system,
-        max_tokens=choices.max_tokens,
-        settings=settings,
-        given=given,
-        resume=resume,
-    )
+    app = SpecchatApp(choice, settings, given, resume=resume)
     app.run()
     return app.return_code or 0
