@@ -276,7 +276,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         if action == "stop":
             return self._pane.can_stop or None
         if action == "compare":
-            return True if self._pane.to_compare else None
+            return self._pane.can_compare or None
         if action == "restart":
             return self.state == "broken"
         if action == "restart_with_less":

@@ -124,12 +124,19 @@ class ConversationPane(Vertical):
         return self.state == "answering" or self._turns.is_editing
 
     @property
+    def can_compare(self) -> bool:
+        """Whether there is a question, and it can be asked now."""
+        return self.state == "ready" and any(
+            message.role == "user" for message in self.conversation.path
+        )
+
+    @property
     def to_compare(self) -> Asked | None:
         """The last question with all before it; None without one, or while it cannot be asked."""
+        if not self.can_compare:
+            return None
         answers = self.answers
         messages = up_to_last_question(self.conversation.messages)
-        if self.state != "ready" or not messages:
-            return None
         return Asked(
             instructed(messages, answers.system),
             answers.sampling,
