@@ -88,20 +88,17 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What the model is to read: everything before the open answer."""
-        system = self.setup.system
+        """What was said before the open answer, as the model is to read it; instructions come
+        before it (`instructed`)."""
         said = self.path
         if self.open is not None:
             said = said[:-1]
-        return (
-            *((Message("system", system),) if system else ()),
-            *(
-                Message(
-                    each.role,
-                    remembered(each.text, each.opened) if each.role == "assistant" else each.text,
-                )
-                for each in said
-            ),
+        return tuple(
+            Message(
+                each.role,
+                remembered(each.text, each.opened) if each.role == "assistant" else each.text,
+            )
+            for each in said
         )
 
     def message(self, message: int) -> Kept:
@@ -266,6 +263,5 @@ class Conversation:
 
 
 def instructed(said: Iterable[Message], system: str | None) -> tuple[Message, ...]:
-    """The messages with these instructions before them, in place of any others."""
-    before = (Message("system", system),) if system else ()
-    return (*before, *(message for message in said if message.role != "system"))
+    """The messages with these instructions before them, if there are any."""
+    return (*((Message("system", system),) if system else ()), *said)
