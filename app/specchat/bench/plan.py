@@ -10,8 +10,7 @@ from specchat.bench.prompts import PromptSet, Question, questions, read_prompt_s
 from specchat.bench.variants import Variant, chosen_variants, default_variants, longest_draft
 from specchat.engine.protocol import Load, Pair, Plan
 from specchat.errors import InvalidSetting
-from specchat.pairing.gguf_file import header_of
-from specchat.pairing.head_fit import built_in_heads
+from specchat.pairing.head_fit import has_heads_to_run
 from specchat.speculation.settings import SamplingSettings
 
 N_CTX = 2048
@@ -75,7 +74,7 @@ def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> Ben
         options["repetitions"] or usual.repetitions,
         options["max_tokens"] or usual.max_tokens,
     )
-    has_draft = draft is not None or _has_heads(target)
+    has_draft = draft is not None or has_heads_to_run(target)
     variants = _variants(options["variants"], has_draft, sampling, options["quick"])
     for variant in variants:  # a rule that does not go with the sampling is refused now
         variant.speculation.effective_rule(sampling)
@@ -102,12 +101,6 @@ def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> Ben
         server_draft_length=options["server_draft_length"],
         server_arguments=tuple(options["server_arguments"]),
     )
-
-
-def _has_heads(target: str) -> bool:
-    """Whether a target drafts with heads in its own file."""
-    file = header_of(target)
-    return file is not None and built_in_heads(file) > 0
 
 
 def _variants(

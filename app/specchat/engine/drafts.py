@@ -14,7 +14,7 @@ from specchat.llama.model import Model
 from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
 from specchat.pairing.drafter_type import drafter_kind
 from specchat.pairing.gguf_file import header_of
-from specchat.pairing.head_fit import built_in_heads, has_confidence_head
+from specchat.pairing.head_fit import has_confidence_head
 from specchat.speculation.controller import Reach
 from specchat.speculation.drafters.base import ModelLikeDrafter
 from specchat.speculation.drafters.block import BlockDrafter
@@ -82,12 +82,6 @@ def draft_file(path: str) -> DraftFile:
             return DraftFile(kind, has_confidence_head(file))
         case "model" | "mtp":
             return DraftFile()
-
-
-def has_heads_to_run(path: str) -> bool:
-    """Whether a target brings MTP heads that this program can run."""
-    file = header_of(path)
-    return file is not None and built_in_heads(file) > 0
 
 
 def draft_model(model: Model, context: Context, target: Model) -> LoadedDraft:

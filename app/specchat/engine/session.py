@@ -13,7 +13,6 @@ from specchat.engine.drafts import (
     LoadedDraft,
     draft_file,
     draft_model,
-    has_heads_to_run,
     head_in_a_file,
     mtp_heads,
     require_match,
@@ -37,6 +36,7 @@ from specchat.llama.devices import devices_of
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.llama.rpc import SILENCE_S, add_servers, limit_silence
+from specchat.pairing.head_fit import has_heads_to_run
 from specchat.pairing.memory_estimate import ContextSizes
 from specchat.speculation.adaptive import AdaptiveLength
 from specchat.speculation.controller import FixedLength, LengthController

@@ -18,7 +18,7 @@ from specchat.pairing.drafter_type import (
     number,
     promised_mtp_heads,
 )
-from specchat.pairing.gguf_file import GgufFile
+from specchat.pairing.gguf_file import GgufFile, header_of
 
 HEADS: frozenset[DrafterKind] = frozenset({"mtp_sidecar", "eagle3", "dflash", "dspark"})
 """Files that guess for their target and write no text alone."""
@@ -35,6 +35,12 @@ def built_in_heads(target: GgufFile) -> int:
     """The MTP heads in a target's own file that can be run."""
     runs = target.architecture in RUNS_MTP and target.architecture in GIVES_HIDDEN_STATES
     return len(mtp_heads(target)) if runs and drafter_kind(target) == "mtp" else 0
+
+
+def has_heads_to_run(path: str) -> bool:
+    """Whether the target in a file brings MTP heads that can be run."""
+    file = header_of(path)
+    return file is not None and built_in_heads(file) > 0
 
 
 def draft_type(head: GgufFile) -> DraftType:
