@@ -41,7 +41,6 @@ from specchat.tui.screens.compare import CompareScreen
 from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.screens.press_key import PressKeyScreen
-from specchat.tui.screens.timeline import TimelineScreen
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.loading_bar import LoadingBar
@@ -189,6 +188,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def action_timeline(self) -> None:
         """Show the rounds of the last answer."""
+        from specchat.tui.screens.timeline import TimelineScreen
+
         self.push_screen(TimelineScreen(self._pane.timeline))
 
     def action_origins(self) -> None:
