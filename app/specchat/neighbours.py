@@ -1,5 +1,6 @@
 """What other programs take of the machine while ours works."""
 
+import contextlib
 import os
 from collections.abc import Iterable
 from time import monotonic
@@ -14,7 +15,8 @@ class Watch:
     """Measures how many cores programs other than ours use.
 
     Args:
-        pids: our processes; their time and that of their children is not that of others.
+        pids: our processes beside this one; their time, and that of their children, is not that
+            of others.
     """
 
     def __init__(self, pids: Iterable[int] = ()) -> None:
@@ -32,17 +34,15 @@ class Watch:
         return max(0.0, all_s - ours_s) / seconds
 
     def _our_seconds(self) -> float:
-        total = 0.0
+        seconds: dict[int, float] = {}  # by process: a child of one given may be given as well
         for pid in self._pids:
-            try:
+            with contextlib.suppress(psutil.Error):  # it has ended
                 process = psutil.Process(pid)
                 # Only of those given: our own children are among them, or have ended.
-                family = [process, *(process.children() if pid != os.getpid() else ())]
-                times = [member.cpu_times() for member in family]
-            except psutil.Error:  # it has ended
-                continue
-            total += sum(each.user + each.system for each in times)
-        return total
+                for member in [process, *(process.children() if pid != os.getpid() else ())]:
+                    times = member.cpu_times()
+                    seconds[member.pid] = times.user + times.system
+        return sum(seconds.values())
 
 
 def are_busy(others: float | None, cores: int) -> bool:

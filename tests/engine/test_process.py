@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -436,3 +437,41 @@ async def test_a_log_that_another_process_removes_meanwhile_is_no_trouble(
     (folder / "engine-1-0.log").symlink_to(folder / "removed")  # listed, but not there
     async with running_engine() as engine:
         assert engine.client.log_path.exists()
+
+
+COUNTING_ONLY_THE_TWO = """
+import os
+import psutil
+from specchat import neighbours
+
+def busy_seconds():
+    both = [psutil.Process(pid).cpu_times() for pid in (os.getpid(), os.getppid())]
+    return sum(each.user + each.system for each in both)
+
+neighbours._busy_seconds = busy_seconds
+"""
+
+
+async def test_the_work_of_who_asks_is_not_that_of_other_programs(bigram_path: Path) -> None:
+    """A screen that draws quickly is no reason to tell the person to end other programs."""
+    asked = ask(1, max_tokens=2000)
+    async with running_engine(engine_with(COUNTING_ONLY_THE_TWO)) as engine:
+        await engine.send(load(bigram_path, plan=ROOMY))
+        await engine.first(Loaded)
+        stopping = threading.Event()
+        thread = threading.Thread(target=work, args=(stopping,))
+        thread.start()
+        try:
+            finished = await engine.answer(asked)
+        finally:
+            stopping.set()
+            thread.join()
+
+    assert finished.figures.emitted == 2000
+    assert "busy_machine" not in [alarm.kind for alarm in finished.alarms]
+
+
+def work(stopping: threading.Event) -> None:
+    """Take a core until told to stop."""
+    while not stopping.is_set():
+        sum(range(10_000))

@@ -52,6 +52,7 @@ class Answer:
         drafter_name: DrafterName,
         controller: LengthController,
         longest: int,
+        watch: Watch,
     ) -> None:
         self._started = perf_counter()
         self._request = request
@@ -78,7 +79,7 @@ class Answer:
         self._meter = Meter(len(prompt), longest)
         self._log_probabilities: list[float] = []
         self._model_tested = self._model_accepted = 0
-        self._watch = Watch()
+        self._watch = watch
         _require_fit(prompt, target.n_ctx, left_out)
 
     def run(self, emit: Emit) -> None:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from specchat.engine.protocol import (
     MAX_FRAME_BYTES,
     Command,
@@ -75,6 +77,7 @@ class EngineClient:
         assert self._process.stdin is not None
         if isinstance(command, Load):
             self._servers = command.plan.rpc
+            command = msgspec.structs.replace(command, asked_by=os.getpid())
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._process.stdin.write(encode_frame(command))
             await self._process.stdin.drain()

@@ -135,6 +135,9 @@ class Load(msgspec.Struct, frozen=True, tag=True):
 
     pair: Pair
     plan: Plan = Plan()
+    asked_by: int | None = None
+    """The process that shows the answers; what it works does not count as other programs'.
+    `EngineClient.send` fills it in."""
 
 
 class Generate(msgspec.Struct, frozen=True, tag=True, kw_only=True):

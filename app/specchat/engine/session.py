@@ -36,6 +36,7 @@ from specchat.llama.devices import devices_of
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.llama.rpc import SILENCE_S, add_servers, limit_silence
+from specchat.neighbours import Watch
 from specchat.pairing.head_fit import has_heads_to_run
 from specchat.pairing.memory_estimate import ContextSizes
 from specchat.speculation.adaptive import AdaptiveLength
@@ -64,6 +65,7 @@ class Session:
         self._abort = abort
         self._plan = plan = load.plan
         self._notices: list[Notice] = []
+        self._watch = partial(Watch, () if load.asked_by is None else (load.asked_by,))
         self._n_threads = plan.n_threads or default_threads()
         add_servers(library, plan.rpc)
         if plan.rpc:
@@ -139,6 +141,7 @@ class Session:
             drafter_name=name,
             controller=controller,
             longest=longest,
+            watch=self._watch(),
         )
         answer.run(emit)
 
@@ -332,6 +335,7 @@ class Session:
                 draft,
                 longest,
                 lambda fraction: emit(partial(LoadProgress, "costs", fraction)),
+                self._watch,
             )
         else:
             costs = quick_costs(self._context)
