@@ -3,6 +3,8 @@
 
 READY := .venv/.ready
 PIP := .venv/bin/python -m pip --disable-pip-version-check
+# Each worker has cores of its own; a file's tests stay together, because they share models.
+PYTEST := .venv/bin/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -17,10 +19,10 @@ chat: set-up-chat ## set up, then chat with the built-in model; options go into 
 	@.venv/bin/specchat $(ARGS)
 
 test: set-up-test lint ## set up, then everything that CI checks
-	.venv/bin/python -m pytest
+	$(PYTEST)
 
 check: set-up-check lint ## the quick part of `make test`: no real language models
-	.venv/bin/python -m pytest -m "not real_model"
+	$(PYTEST) -m "not real_model"
 
 format: set-up-check ## let ruff tidy the code
 	.venv/bin/ruff check --fix-only --quiet
