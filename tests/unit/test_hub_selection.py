@@ -152,7 +152,7 @@ def test_a_repository_without_the_usual_quantisation_asks_for_a_choice() -> None
     with pytest.raises(NotOnHub) as caught:
         pick(["a-Q3_K_M.gguf", "a-Q8_0.gguf"], Wanted(REPO))
 
-    assert "It has 2 GGUF files." in caught.value.message
+    assert "It has 2 GGUF models." in caught.value.message
 
 
 def test_a_repository_with_one_model_needs_no_choice() -> None:

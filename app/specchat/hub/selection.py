@@ -77,7 +77,7 @@ def pick(
     if not models:
         raise _no_models(wanted)
     if wanted.choice is None:
-        raise _choice_error(wanted, f"It has {len(models)} GGUF files.", models)
+        raise _choice_error(wanted, f"It has {len(models)} GGUF models.", models)
     if fitting:
         raise _choice_error(wanted, f"{len(fitting)} files fit {wanted.choice}.", fitting)
     raise _choice_error(wanted, f"No GGUF file there fits {wanted.choice}.", models)

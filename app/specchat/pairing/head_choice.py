@@ -8,19 +8,26 @@ PREFERRED_KINDS: tuple[DrafterKind, ...] = ("mtp_sidecar", "dspark", "dflash", "
 LARGEST_SHARE = 0.5
 """Of the target's bytes; a larger file is not looked into."""
 ENOUGH_BITS = 4.0
-"""A weight: what fewer of them cost in acceptance is more than they save in reading."""
+"""A weight; with fewer a head is expected to guess worse by more than it reads less."""
 
 
 def head_order(quant: str | None, size_bytes: int, target_quant: str | None) -> tuple[int, int]:
     """A key that puts the best of several heads of one kind first.
 
-    It is the one of the target's quantisation, else the smallest of four bits or more, or of a
-    quantisation that is not known, as of a publisher's only head; else the largest.
+    It is the one without a quantisation in its name, with which publishers mark the one for all
+    files of a model; else the one of the target's quantisation; else the smallest of four bits or
+    more; else the largest.
+
+    Args:
+        quant: in the head's name.
+        target_quant: in the target's.
     """
-    if quant is not None and target_quant is not None and _plain(quant) == _plain(target_quant):
+    if quant is None:
         return 0, size_bytes
-    bits = bits_per_weight(quant) if quant is not None else None
-    return (1, size_bytes) if bits is None or bits >= ENOUGH_BITS else (2, -size_bytes)
+    if target_quant is not None and _plain(quant) == _plain(target_quant):
+        return 1, size_bytes
+    bits = bits_per_weight(quant)
+    return (2, size_bytes) if bits is None or bits >= ENOUGH_BITS else (3, -size_bytes)
 
 
 def _plain(quant: str) -> str:
