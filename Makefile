@@ -9,7 +9,7 @@ PYTEST := .venv/bin/python -m pytest --numprocesses logical --maxprocesses 4 --d
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help chat test check format bench screenshot clean
+.PHONY: help chat test check format bench screenshot recording clean
 .PHONY: lint llama set-up-chat set-up-check set-up-test
 
 help: ## list these targets
@@ -36,6 +36,9 @@ bench: set-up-test ## measure what a round costs, and the screen against its bud
 
 screenshot: set-up-test ## draw the pictures in assets/ anew
 	.venv/bin/python assets/screenshot.py
+
+recording: set-up-test $(READY)/pictures ## record assets/chat.gif anew; needs the font DejaVu Sans Mono
+	.venv/bin/python assets/recording.py
 
 clean: ## remove .venv and all that tools leave; built llama.cpp wheels are kept
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
@@ -73,6 +76,11 @@ $(READY)/app: $(READY)/venv pyproject.toml | llama
 $(READY)/dev: $(READY)/venv pyproject.toml
 	@echo "Installing the tools that check the code"
 	@$(PIP) install --quiet --group dev
+	@touch $@
+
+$(READY)/pictures: $(READY)/venv pyproject.toml
+	@echo "Installing what draws moving pictures"
+	@$(PIP) install --quiet --group pictures
 	@touch $@
 
 # The packages bring model files; the libraries that they ask for are not needed to read those.
