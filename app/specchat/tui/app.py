@@ -51,6 +51,7 @@ from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import (
     REFRESHES_PER_SECOND,
     LiveFigures,
+    PanelRoom,
     SpeculationLine,
     SpeculationPanel,
 )
@@ -132,7 +133,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
             yield self._pane
             with Vertical(id="panel") as panel:
                 panel.border_title = "speculation"
-                yield self._panel
+                yield PanelRoom(self._panel)
                 yield self._memory
         yield self._line
         yield Footer(show_command_palette=False)

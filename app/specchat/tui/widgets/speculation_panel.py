@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
@@ -17,8 +18,10 @@ from specchat.tui.wording import KIND_WORDS, SEPARATOR, bar, percent, rate, seco
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 14
 KIND_BAR_WIDTH = 12
-LINES_BESIDE_POSITIONS = 18
-"""What the panel needs for everything but the acceptance by position."""
+WIDTH = 26
+"""Cells of a line, until the screen is laid out."""
+LEAST_POSITIONS = 3
+"""For so many the empty lines give way, then the kinds of text, which scrolling brings."""
 
 DRAFTERS: dict[DrafterName, str] = {
     "chain": "n-gram and draft model",
@@ -104,33 +107,39 @@ class LiveFigures:
 class SpeculationPanel(Static):
     """Figures of the answer under way, or of the last one."""
 
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._live = LiveFigures()
+
     def show(self, live: LiveFigures) -> None:
         """Draw the figures as they are now."""
-        figures = live.figures
+        self._live = live
+        self.draw()
+
+    def draw(self) -> None:
+        """The same figures, in the room that there is now."""
+        figures = self._live.figures
         if figures is None or not figures.rounds:
-            self.update(_preview(live.drafter))
+            self.update(_preview(self._live.drafter))
             return
-        kinds = _by_kind(live.parts)
-        rows = self.content_size.height - LINES_BESIDE_POSITIONS - len(kinds)
-        lines = [
-            *_speed(figures, live.rates, self.content_size.width or 26),
-            Content(""),
-            *_acceptance(figures, max(3, rows)),
-            *kinds,
-            Content(""),
-            Content(live.reason),
-        ]
-        if figures.draft_share is not None and figures.drafted:
-            share = f"{percent(figures.draft_share)} of the time drafting"
-            lines.append(Content.styled(share, _MUTED))
-        beside = SHORT.get(live.drafter) if live.drafter is not None else None
-        if beside is not None and figures.ngram_share is not None:
-            share = percent(figures.ngram_share)
-            rest = percent(1 - figures.ngram_share)
-            lines.append(Content.styled(f"n-gram {share}  {beside} {rest}", _MUTED))
-        elif live.drafter:
-            lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
-        self.update(Content("\n").join(lines))
+        parent = self.parent
+        height = parent.size.height if isinstance(parent, PanelRoom) else 0
+        width = self.content_size.width or WIDTH
+        self.update(Content("\n").join(_lines(figures, self._live, width, height)))
+
+
+class PanelRoom(VerticalScroll):
+    """The room of the panel; where that is too little for all lines, they scroll."""
+
+    HELP = "What speculation is worth. The arrow keys and the mouse wheel bring the other lines."
+
+    def allow_focus(self) -> bool:
+        """There is something to do here while not everything is in view."""
+        return self.max_scroll_y > 0
+
+    def on_resize(self) -> None:
+        """As many lines as there is room for."""
+        self.query_one(SpeculationPanel).draw()
 
 
 class SpeculationLine(Static):
@@ -166,6 +175,32 @@ def _preview(drafter: DrafterName | None) -> Content:
     return Content("\n").join(lines)
 
 
+def _lines(figures: Figures, live: LiveFigures, width: int, height: int) -> list[Content]:
+    """Everything, with as many positions as there is room for.
+
+    Args:
+        height: lines that are in view.
+    """
+    kinds = _by_kind(live.parts)
+    for gap in ([Content("")], []):
+        first = [*_speed(figures, live.rates, width), *gap, *_acceptance(figures)]
+        if figures.acceptance is not None:
+            first += gap
+        then = [*gap, *_reason(figures, live)]
+        last = [*gap, *kinds] if kinds else []
+        taken = _rows([*first, *then], width)
+        room = height - taken - _rows(last, width)
+        if room >= min(LEAST_POSITIONS, len(figures.acceptance_by_position)):
+            break
+    else:
+        room = height - taken
+    return [*first, *_positions(figures, max(2, room)), *then, *last]
+
+
+def _rows(lines: list[Content], width: int) -> int:
+    return sum(len(line.wrap(width)) for line in lines)
+
+
 def _speed(figures: Figures, rates: RateHistory, width: int) -> list[Content]:
     covered = rates.covered_s
     span = "last minute" if covered >= MINUTE_S else f"last {math.ceil(covered)} s"
@@ -185,26 +220,44 @@ def _speed_up(figures: Figures) -> list[Content]:
     return [Content.assemble(plain, (age, _MUTED))]
 
 
-def _acceptance(figures: Figures, rows: int) -> list[Content]:
+def _acceptance(figures: Figures) -> list[Content]:
     if figures.acceptance is None:
         return [Content("plain decoding:"), Content("nothing was drafted")]
-    lines = [
+    return [
         Content(f"{figures.tokens_per_round or 0:.1f} tokens a round"),
         Content(f"{percent(figures.acceptance)} accepted"),
-        Content(""),
     ]
+
+
+def _positions(figures: Figures, rows: int) -> list[Content]:
+    """The acceptance at each position, in so many lines."""
     positions = figures.acceptance_by_position
     shown = positions if len(positions) <= rows else positions[: rows - 1]
-    for position, share in enumerate(shown, 1):
-        lines.append(
-            Content.assemble(
-                (f"at {position:<2} ", _MUTED),
-                (bar(share, BAR_WIDTH), _BAR),
-                percent(share).rjust(5),
-            )
+    lines = [
+        Content.assemble(
+            (f"at {position:<2} ", _MUTED), (bar(share, BAR_WIDTH), _BAR), percent(share).rjust(5)
         )
+        for position, share in enumerate(shown, 1)
+    ]
     if len(shown) < len(positions):
-        lines.append(Content.styled(f"and {len(positions) - len(shown)} further on", _MUTED))
+        further = f"{len(positions) - len(shown)} further on"
+        lines.append(Content.styled(f"and {further}" if shown else further, _MUTED))
+    return lines
+
+
+def _reason(figures: Figures, live: LiveFigures) -> list[Content]:
+    """What the controller does and why, what that takes, and who drafts."""
+    lines = [Content(live.reason)]
+    if figures.draft_share is not None and figures.drafted:
+        share = f"{percent(figures.draft_share)} of the time drafting"
+        lines.append(Content.styled(share, _MUTED))
+    beside = SHORT.get(live.drafter) if live.drafter is not None else None
+    if beside is not None and figures.ngram_share is not None:
+        share = percent(figures.ngram_share)
+        rest = percent(1 - figures.ngram_share)
+        lines.append(Content.styled(f"n-gram {share}  {beside} {rest}", _MUTED))
+    elif live.drafter:
+        lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
     return lines
 
 
@@ -213,7 +266,7 @@ def _by_kind(parts: Mapping[Kind, PartFigures]) -> list[Content]:
     shares = {kind: part.acceptance for kind, part in parts.items() if part.acceptance is not None}
     if len(shares) < 2:
         return []
-    rows = [
+    return [
         Content.assemble(
             (f"{KIND_WORDS[kind]:<9}", _MUTED),
             (bar(share, KIND_BAR_WIDTH), _BAR),
@@ -221,4 +274,3 @@ def _by_kind(parts: Mapping[Kind, PartFigures]) -> list[Content]:
         )
         for kind, share in shares.items()
     ]
-    return [Content(""), *rows]
