@@ -109,6 +109,7 @@ def app_with(
             place=partial(place, machine=MACHINE),
             find_offers=offers,
             look_at_disk=look_at_disk if disk else nothing_on_disk,
+            clock=lambda: 0.0,
         ),
     )
 

@@ -47,10 +47,11 @@ def make_app(
 
 
 def world_of(scenario: str, machine: Machine = CARD_8) -> World:
-    """An engine that follows this scenario, on this machine."""
+    """An engine that follows this scenario, on this machine; time stands still."""
     return World(
         engine_command=(sys.executable, str(SCRIPTED_ENGINE), scenario),
         place=partial(place, machine=machine),
+        clock=lambda: 0.0,
     )
 
 

@@ -1,15 +1,32 @@
 """The speculation panel: what it says, and what of it is in view."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
-from specchat.tui.widgets.speculation_panel import PanelRoom, SpeculationPanel
+from specchat.choosing.choice import Asked, choose
+from specchat.tui import app as app_module
+from specchat.tui.app import SpecchatApp
+from specchat.tui.widgets.speculation_panel import PanelRoom, SpeculationLine, SpeculationPanel
 from tui.offers import app_with
-from tui.screen_driver import WIDE, ask_and_wait, panel, wait_until
+from tui.screen_driver import (
+    PAIR,
+    WIDE,
+    ask,
+    ask_and_wait,
+    panel,
+    tails,
+    until_ready,
+    wait_until,
+    world_of,
+)
 from tui.test_memory import big_pair
 
 LOW = (120, 24)
+NARROW = (80, 24)
+SMALLEST_WIDTH = 60
 
 
 def room(pilot: Pilot[None]) -> PanelRoom:
@@ -55,3 +72,50 @@ async def test_where_the_lines_are_too_many_the_kinds_of_text_scroll(tmp_path: P
         await wait_until(pilot, lambda: "and 2 further on" in panel(pilot))
         assert "at 1" in panel(pilot)
         assert "at 2" not in panel(pilot)
+
+
+def line(pilot: Pilot[None]) -> str:
+    """The panel as one line."""
+    return str(pilot.app.query_one(SpeculationLine).content)
+
+
+async def test_the_one_line_says_what_it_is_worth_and_takes_while_an_answer_comes(
+    tmp_path: Path,
+) -> None:
+    async with app_with(big_pair(tmp_path, n_layers=20), "hold").run_test(size=NARROW) as pilot:
+        await until_ready(pilot)
+        assert line(pilot) == "speculation: figures come with the answer · 1.3 of 8.0 GiB"
+        await ask(pilot, "How?")
+        await wait_until(pilot, lambda: bool(tails(pilot)) and "accepted" in line(pilot))
+        said = line(pilot).split(" · ")
+        assert said[0].endswith(" tok/s")
+        assert said[1].endswith("x plain")
+        assert said[2].endswith("% accepted")
+        assert said[3] == "1.3 of 8.0 GiB"
+        assert said[4].startswith("drafting 3")
+        assert len(" · ".join(said[:4])) < SMALLEST_WIDTH
+
+
+async def test_the_one_line_of_a_wide_terminal_has_the_plain_rate_and_its_age(
+    tmp_path: Path,
+) -> None:
+    async with app_with(big_pair(tmp_path, n_layers=20)).run_test(size=NARROW) as pilot:
+        await ask_and_wait(pilot, "How?")
+        assert "plain 18.0" not in line(pilot)
+        await pilot.resize_terminal(99, 24)
+        await wait_until(pilot, lambda: "plain 18.0 tok/s 24 s ago · 81% accepted" in line(pilot))
+        assert "3.0 a round" in line(pilot)
+
+
+async def test_the_plain_rate_grows_older_while_nothing_happens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(app_module, "AGEING_S", 0.02)
+    now = 0.0
+    world = replace(world_of("happy"), clock=lambda: now)
+    app = SpecchatApp(choose(Asked(target=PAIR.target, draft=PAIR.draft)), world=world)
+    async with app.run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "How?")
+        assert "plain 18.0 tok/s 24 s ago" in panel(pilot)
+        now = 600.0
+        await wait_until(pilot, lambda: "plain 18.0 tok/s 10 min ago" in panel(pilot))

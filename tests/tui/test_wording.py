@@ -30,6 +30,14 @@ def test_rate_and_seconds() -> None:
     assert wording.seconds(24.4) == "24 s"
 
 
+@pytest.mark.parametrize(
+    ("duration", "shown"),
+    [(0.4, "now"), (59.9, "59 s ago"), (60, "1 min ago"), (3599, "59 min ago"), (7300, "2 h ago")],
+)
+def test_an_age_is_never_rounded_up(duration: float, shown: str) -> None:
+    assert wording.ago(duration) == shown
+
+
 def test_a_bar_is_exact_to_an_eighth() -> None:
     assert wording.bar(0.0, 4) == "    "
     assert wording.bar(1.0, 4) == "████"

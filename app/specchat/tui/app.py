@@ -64,6 +64,9 @@ if TYPE_CHECKING:
 DEFAULTS = Settings()
 NOTHING_GIVEN: Mapping[str, Any] = {}
 
+AGEING_S = 5.0
+"""Seconds after which it is looked how old the figures are, while nothing else happens."""
+
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the panel folds to a line."""
 
@@ -97,7 +100,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._preferences = Preferences(self, settings, self._settings_changed)
         world = world or World()
         self._resumes = resume
-        self._live = LiveFigures()
+        self._live = LiveFigures(clock=world.clock)
         self._top_line = TopLine()
         self._loading_bar = LoadingBar()
         self._panel = SpeculationPanel()
@@ -142,6 +145,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Load, or ask what to load; the person can write meanwhile."""
         self._preferences.begin(self._prompt)
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
+        self.set_interval(AGEING_S, self._show_speculation)
         self._prompt.focus()
         self._show_figures()
         if self._resumes:
@@ -342,6 +346,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._pane.loaded = event
         self._top_line.show_loaded(event, self._loader.plan, self._loader.machine)
         self._memory.show(self._loader.plan, self._loader.machine)
+        self._line.show_memory(self._loader.plan, self._loader.machine)
         self._loading_bar.display = False
         self._pane.chat.settle_cards()
         self._pane.chat.add(*Card.of_notices(self._loader.loaded(event.notices)))
@@ -393,6 +398,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         pair = self._loader.choice.load.pair
         self._top_line.begin(pair)
         self._memory.show(None, None)
+        self._line.show_memory(None, None)
         self._loading_bar.begin(pair)
         self._pane.engine_is("loading")
         self._prompt.focus()
@@ -404,5 +410,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def _show_figures(self) -> None:
         self._top_line.show_context(self._live.n_past, self._live.left_out)
+        self._show_speculation()
+
+    def _show_speculation(self) -> None:
         self._panel.show(self._live)
         self._line.show(self._live)

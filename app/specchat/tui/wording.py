@@ -68,6 +68,16 @@ def seconds(duration: float) -> str:
     return f"{duration:.{digits}f} s"
 
 
+def ago(duration: float) -> str:
+    """How long ago something was, given in seconds: now, 24 s ago, 5 min ago, 3 h ago."""
+    if duration < 1:
+        return "now"
+    for size, unit in ((3600, "h"), (60, "min")):
+        if duration >= size:
+            return f"{duration // size:.0f} {unit} ago"
+    return f"{duration // 1:.0f} s ago"
+
+
 def figures_line(figures: Figures) -> str:
     """What one answer's figures come to, in a line."""
     parts = []

@@ -5,6 +5,7 @@ The modules behind it are imported when they are needed: the screen is up before
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -68,3 +69,5 @@ class World:
     find_offers: Callable[[int, tuple[str, ...], Machine | None], Offers] = offers_here
     look_at_disk: Callable[[Machine], OnDisk] = disk_here
     open_store: Callable[[], Store] = store_here
+    clock: Callable[[], float] = time.monotonic
+    """Seconds since some moment."""

@@ -1,7 +1,8 @@
 """What speculation is worth, live: the panel beside the chat, and its one-line form."""
 
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from textual.containers import VerticalScroll
@@ -11,9 +12,12 @@ from textual.widgets import Static
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind
 from specchat.engine.drafter_names import DrafterName
+from specchat.pairing.machine import Machine
+from specchat.pairing.memory import MemoryPlan
 from specchat.speculation.metrics import Figures
+from specchat.tui.memory_lines import main_share, memory_text, total_bytes
 from specchat.tui.rate_history import MINUTE_S, RateHistory
-from specchat.tui.wording import KIND_WORDS, SEPARATOR, bar, percent, rate, seconds, sparkline
+from specchat.tui.wording import KIND_WORDS, SEPARATOR, ago, bar, percent, rate, sparkline
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 14
@@ -22,6 +26,8 @@ WIDTH = 26
 """Cells of a line, until the screen is laid out."""
 LEAST_POSITIONS = 3
 """For so many the empty lines give way, then the kinds of text, which scrolling brings."""
+WIDE_LINE = 90
+"""From so many cells on the one line has the plain rate and the tokens a round too."""
 
 DRAFTERS: dict[DrafterName, str] = {
     "chain": "n-gram and draft model",
@@ -71,6 +77,17 @@ class LiveFigures:
     """Tokens in the target's context."""
     left_out: int = 0
     """Messages for which it has no room."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds since some moment."""
+    _heard_at: float = 0.0
+    """When the figures came."""
+
+    @property
+    def plain_age_s(self) -> float | None:
+        """How long ago the plain rate was measured, by now."""
+        if self.figures is None or self.figures.plain_age_s is None:
+            return None
+        return self.figures.plain_age_s + self.clock() - self._heard_at
 
     def begin_answer(self) -> None:
         """A new answer starts; the last one's figures stay until its first round."""
@@ -84,7 +101,7 @@ class LiveFigures:
         parts: Mapping[Kind, PartFigures] | None = None,
     ) -> None:
         """Take the totals after a round."""
-        self.figures = figures
+        self.figures, self._heard_at = figures, self.clock()
         self.reason = reason
         self.n_past = n_past
         self.parts = parts or {}
@@ -92,7 +109,7 @@ class LiveFigures:
 
     def finish(self, figures: Figures, n_past: int) -> None:
         """Take the last totals of an answer."""
-        self.figures = figures
+        self.figures, self._heard_at = figures, self.clock()
         self.n_past = n_past
 
     def clear(self) -> None:
@@ -110,6 +127,7 @@ class SpeculationPanel(Static):
     def __init__(self) -> None:
         super().__init__(markup=False)
         self._live = LiveFigures()
+        self._shown = Content("")
 
     def show(self, live: LiveFigures) -> None:
         """Draw the figures as they are now."""
@@ -120,12 +138,15 @@ class SpeculationPanel(Static):
         """The same figures, in the room that there is now."""
         figures = self._live.figures
         if figures is None or not figures.rounds:
-            self.update(_preview(self._live.drafter))
-            return
-        parent = self.parent
-        height = parent.size.height if isinstance(parent, PanelRoom) else 0
-        width = self.content_size.width or WIDTH
-        self.update(Content("\n").join(_lines(figures, self._live, width, height)))
+            text = _preview(self._live.drafter)
+        else:
+            parent = self.parent
+            height = parent.size.height if isinstance(parent, PanelRoom) else 0
+            width = self.content_size.width or WIDTH
+            text = Content("\n").join(_lines(figures, self._live, width, height))
+        if text != self._shown:
+            self._shown = text
+            self.update(text)
 
 
 class PanelRoom(VerticalScroll):
@@ -143,28 +164,51 @@ class PanelRoom(VerticalScroll):
 
 
 class SpeculationLine(Static):
-    """The same in one line, for a narrow terminal."""
+    """What matters of it in one line, for a narrow terminal: what comes first stays in view."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._live = LiveFigures()
+        self._memory = ""
+        self._shown = Content("")
+
+    def show_memory(self, plan: MemoryPlan | None, machine: Machine | None) -> None:
+        """This is what was planned for the pair."""
+        share = main_share(plan) if plan else None
+        total = total_bytes(share, machine) if share and machine else 0
+        self._memory = memory_text(share, total) if share and machine else ""
+        self.show(self._live)
 
     def show(self, live: LiveFigures) -> None:
         """Draw the figures as they are now."""
+        self._live = live
         figures = live.figures
         if figures is None or not figures.rounds:
-            self.update(Content.styled("speculation: figures come with the answer", _MUTED))
-            return
-        parts = []
-        if figures.tokens_per_second is not None:
-            parts.append(rate(figures.tokens_per_second))
-        if figures.acceptance is None:
-            parts.append("nothing drafted")
+            text = Content.styled("speculation: figures come with the answer", _MUTED)
+            parts = [text, Content(self._memory)]
         else:
-            parts.append(f"{figures.tokens_per_round or 0:.1f} a round")
-            parts.append(f"{percent(figures.acceptance)} accepted")
-        self.update(
-            Content.assemble(
-                SEPARATOR.join(parts),
-                (f"{SEPARATOR}{live.reason}" if live.reason else "", _MUTED),
-            )
-        )
+            parts = self._parts(figures, live, wide=self.content_size.width >= WIDE_LINE)
+        text = Content(SEPARATOR).join(part for part in parts if part)
+        if text != self._shown:
+            self._shown = text
+            self.update(text)
+
+    def on_resize(self) -> None:
+        """As much as there is room for."""
+        self.show(self._live)
+
+    def _parts(self, figures: Figures, live: LiveFigures, *, wide: bool) -> list[Content]:
+        accepted = figures.acceptance
+        a_round = f"{figures.tokens_per_round or 0:.1f} a round"
+        return [
+            Content(rate(figures.tokens_per_second or 0.0)),
+            _speed_up(figures),
+            _plain(live) if wide else Content(""),
+            Content("nothing drafted" if accepted is None else f"{percent(accepted)} accepted"),
+            Content(a_round if wide and accepted is not None else ""),
+            Content(self._memory),
+            Content.styled(live.reason, _MUTED),
+        ]
 
 
 def _preview(drafter: DrafterName | None) -> Content:
@@ -183,7 +227,7 @@ def _lines(figures: Figures, live: LiveFigures, width: int, height: int) -> list
     """
     kinds = _by_kind(live.parts)
     for gap in ([Content("")], []):
-        first = [*_speed(figures, live.rates, width), *gap, *_acceptance(figures)]
+        first = [*_speed(figures, live, width), *gap, *_acceptance(figures)]
         if figures.acceptance is not None:
             first += gap
         then = [*gap, *_reason(figures, live)]
@@ -201,23 +245,30 @@ def _rows(lines: list[Content], width: int) -> int:
     return sum(len(line.wrap(width)) for line in lines)
 
 
-def _speed(figures: Figures, rates: RateHistory, width: int) -> list[Content]:
-    covered = rates.covered_s
+def _speed(figures: Figures, live: LiveFigures, width: int) -> list[Content]:
+    covered = live.rates.covered_s
     span = "last minute" if covered >= MINUTE_S else f"last {math.ceil(covered)} s"
+    now = Content.styled(rate(figures.tokens_per_second or 0.0), "bold")
+    plain = _plain(live)
     return [
-        Content.styled(rate(figures.tokens_per_second or 0.0), "bold"),
-        *_speed_up(figures),
-        Content.styled(sparkline(rates.columns(width)), "$primary"),
+        Content("  ").join(part for part in (now, _speed_up(figures)) if part),
+        *([plain] if plain else []),
+        Content.styled(sparkline(live.rates.columns(width)), "$primary"),
         Content.styled(span, _MUTED),
     ]
 
 
-def _speed_up(figures: Figures) -> list[Content]:
-    if figures.speed_up is None or figures.plain_age_s is None:
-        return []
-    plain = f"{figures.speed_up:.2f}x plain"
-    age = f" {seconds(figures.plain_age_s)} ago" if figures.plain_age_s >= 1 else ""
-    return [Content.assemble(plain, (age, _MUTED))]
+def _speed_up(figures: Figures) -> Content:
+    """What speculation is worth; empty while that is not known."""
+    return Content("" if figures.speed_up is None else f"{figures.speed_up:.2f}x plain")
+
+
+def _plain(live: LiveFigures) -> Content:
+    """The rate without drafting, and how old it is; empty while it is not known."""
+    plain = live.figures.plain_tokens_per_second if live.figures is not None else None
+    if plain is None or live.plain_age_s is None:
+        return Content("")
+    return Content.styled(f"plain {rate(plain)} {ago(live.plain_age_s)}", _MUTED)
 
 
 def _acceptance(figures: Figures) -> list[Content]:
