@@ -52,7 +52,7 @@ def test_a_sparkline_is_scaled_to_its_largest_value() -> None:
 
 
 def test_the_figures_of_an_answer_without_rounds_are_not_made_up() -> None:
-    assert wording.figures_line(Figures()) == ""
+    assert wording.figures_shown(Figures()) == []
 
 
 def test_control_characters_become_visible() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind
@@ -15,8 +14,10 @@ from specchat.engine.drafter_names import DrafterName
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
 from specchat.speculation.metrics import Figures
+from specchat.tui.definitions import figure
 from specchat.tui.memory_lines import main_share, memory_text, total_bytes
 from specchat.tui.rate_history import MINUTE_S, RateHistory
+from specchat.tui.widgets.defined import Defined
 from specchat.tui.wording import KIND_WORDS, SEPARATOR, ago, bar, percent, rate, sparkline
 
 REFRESHES_PER_SECOND = 4
@@ -121,7 +122,7 @@ class LiveFigures:
         self.n_past = self.left_out = 0
 
 
-class SpeculationPanel(Static):
+class SpeculationPanel(Defined):
     """Figures of the answer under way, or of the last one."""
 
     def __init__(self) -> None:
@@ -163,7 +164,7 @@ class PanelRoom(VerticalScroll):
         self.query_one(SpeculationPanel).draw()
 
 
-class SpeculationLine(Static):
+class SpeculationLine(Defined):
     """What matters of it in one line, for a narrow terminal: what comes first stays in view."""
 
     def __init__(self) -> None:
@@ -185,7 +186,7 @@ class SpeculationLine(Static):
         figures = live.figures
         if figures is None or not figures.rounds:
             text = Content.styled("speculation: figures come with the answer", _MUTED)
-            parts = [text, Content(self._memory)]
+            parts = [text, figure("memory", self._memory)]
         else:
             parts = self._parts(figures, live, wide=self.content_size.width >= WIDE_LINE)
         text = Content(SEPARATOR).join(part for part in parts if part)
@@ -200,14 +201,18 @@ class SpeculationLine(Static):
     def _parts(self, figures: Figures, live: LiveFigures, *, wide: bool) -> list[Content]:
         accepted = figures.acceptance
         a_round = f"{figures.tokens_per_round or 0:.1f} a round"
+        if accepted is None:
+            share = figure("drafted", "nothing drafted")
+        else:
+            share = figure("acceptance", f"{percent(accepted)} accepted")
         return [
-            Content(rate(figures.tokens_per_second or 0.0)),
+            figure("tok/s", rate(figures.tokens_per_second or 0.0)),
             _speed_up(figures),
             _plain(live) if wide else Content(""),
-            Content("nothing drafted" if accepted is None else f"{percent(accepted)} accepted"),
-            Content(a_round if wide and accepted is not None else ""),
-            Content(self._memory),
-            Content.styled(live.reason, _MUTED),
+            share,
+            figure("tokens per round", a_round if wide and accepted is not None else ""),
+            figure("memory", self._memory),
+            figure("reason", Content.styled(live.reason, _MUTED)),
         ]
 
 
@@ -248,19 +253,19 @@ def _rows(lines: list[Content], width: int) -> int:
 def _speed(figures: Figures, live: LiveFigures, width: int) -> list[Content]:
     covered = live.rates.covered_s
     span = "last minute" if covered >= MINUTE_S else f"last {math.ceil(covered)} s"
-    now = Content.styled(rate(figures.tokens_per_second or 0.0), "bold")
+    now = figure("tok/s", Content.styled(rate(figures.tokens_per_second or 0.0), "bold"))
     plain = _plain(live)
     return [
         Content("  ").join(part for part in (now, _speed_up(figures)) if part),
         *([plain] if plain else []),
-        Content.styled(sparkline(live.rates.columns(width)), "$primary"),
-        Content.styled(span, _MUTED),
+        figure("tok/s", Content.styled(sparkline(live.rates.columns(width)), "$primary")),
+        figure("tok/s", Content.styled(span, _MUTED)),
     ]
 
 
 def _speed_up(figures: Figures) -> Content:
     """What speculation is worth; empty while that is not known."""
-    return Content("" if figures.speed_up is None else f"{figures.speed_up:.2f}x plain")
+    return figure("speed-up", "" if figures.speed_up is None else f"{figures.speed_up:.2f}x plain")
 
 
 def _plain(live: LiveFigures) -> Content:
@@ -268,15 +273,16 @@ def _plain(live: LiveFigures) -> Content:
     plain = live.figures.plain_tokens_per_second if live.figures is not None else None
     if plain is None or live.plain_age_s is None:
         return Content("")
-    return Content.styled(f"plain {rate(plain)} {ago(live.plain_age_s)}", _MUTED)
+    text = f"plain {rate(plain)} {ago(live.plain_age_s)}"
+    return figure("plain tok/s", Content.styled(text, _MUTED))
 
 
 def _acceptance(figures: Figures) -> list[Content]:
     if figures.acceptance is None:
-        return [Content("plain decoding:"), Content("nothing was drafted")]
+        return [Content("plain decoding:"), figure("drafted", "nothing was drafted")]
     return [
-        Content(f"{figures.tokens_per_round or 0:.1f} tokens a round"),
-        Content(f"{percent(figures.acceptance)} accepted"),
+        figure("tokens per round", f"{figures.tokens_per_round or 0:.1f} tokens a round"),
+        figure("acceptance", f"{percent(figures.acceptance)} accepted"),
     ]
 
 
@@ -293,20 +299,21 @@ def _positions(figures: Figures, rows: int) -> list[Content]:
     if len(shown) < len(positions):
         further = f"{len(positions) - len(shown)} further on"
         lines.append(Content.styled(f"and {further}" if shown else further, _MUTED))
-    return lines
+    return [figure("acceptance at position i", line) for line in lines]
 
 
 def _reason(figures: Figures, live: LiveFigures) -> list[Content]:
     """What the controller does and why, what that takes, and who drafts."""
-    lines = [Content(live.reason)]
+    lines = [figure("reason", live.reason)]
     if figures.draft_share is not None and figures.drafted:
         share = f"{percent(figures.draft_share)} of the time drafting"
-        lines.append(Content.styled(share, _MUTED))
+        lines.append(figure("draft share", Content.styled(share, _MUTED)))
     beside = SHORT.get(live.drafter) if live.drafter is not None else None
     if beside is not None and figures.ngram_share is not None:
         share = percent(figures.ngram_share)
         rest = percent(1 - figures.ngram_share)
-        lines.append(Content.styled(f"n-gram {share}  {beside} {rest}", _MUTED))
+        shares = Content.styled(f"n-gram {share}  {beside} {rest}", _MUTED)
+        lines.append(figure("share by drafter", shares))
     elif live.drafter:
         lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
     return lines
@@ -317,7 +324,7 @@ def _by_kind(parts: Mapping[Kind, PartFigures]) -> list[Content]:
     shares = {kind: part.acceptance for kind, part in parts.items() if part.acceptance is not None}
     if len(shares) < 2:
         return []
-    return [
+    lines = [
         Content.assemble(
             (f"{KIND_WORDS[kind]:<9}", _MUTED),
             (bar(share, KIND_BAR_WIDTH), _BAR),
@@ -325,3 +332,4 @@ def _by_kind(parts: Mapping[Kind, PartFigures]) -> list[Content]:
         )
         for kind, share in shares.items()
     ]
+    return [figure("acceptance in thinking, words, code", line) for line in lines]

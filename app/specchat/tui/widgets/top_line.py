@@ -9,6 +9,7 @@ from textual.widgets import Static
 from specchat.engine.protocol import Loaded, Pair
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
+from specchat.tui.definitions import definition
 from specchat.tui.memory_lines import main_share, memory_text, total_bytes
 from specchat.tui.wording import tokens, visible
 
@@ -21,6 +22,7 @@ class TopLine(Horizontal):
         self._names = Static("", markup=False, id="names")
         self._backend = Static("", markup=False, id="backend")
         self._fill = Static("", markup=False, id="context")
+        self._fill.tooltip = definition("context")
         self._n_ctx = 0
 
     def compose(self) -> ComposeResult:
@@ -32,6 +34,7 @@ class TopLine(Horizontal):
         """These files are to be loaded."""
         self._names.update(_names(pair.target, pair.draft))
         self._backend.update("")
+        self._backend.tooltip = None
         self._fill.update("")
         self._n_ctx = 0
 
@@ -45,6 +48,7 @@ class TopLine(Horizontal):
             self._backend.update(visible(f"{share.device} {memory}"))
         else:
             self._backend.update(visible(loaded.engine.backend))
+        self._backend.tooltip = definition("memory") if share and machine else None
         self._n_ctx = loaded.n_ctx
 
     def show_context(self, used: int, left_out: int = 0) -> None:
