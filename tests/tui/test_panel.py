@@ -3,13 +3,17 @@
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 from textual.pilot import Pilot
 
 from specchat.choosing.choice import Asked, choose
+from specchat.pairing.machine import Conditions
 from specchat.tui import app as app_module
 from specchat.tui.app import SpecchatApp
+from specchat.tui.machine_watch import watch_machine
 from specchat.tui.widgets.speculation_panel import PanelRoom, SpeculationLine, SpeculationPanel
+from specchat.tui.world import conditions_here
 from tui.offers import app_with
 from tui.screen_driver import (
     PAIR,
@@ -23,6 +27,7 @@ from tui.screen_driver import (
     world_of,
 )
 from tui.test_memory import big_pair
+from unit.test_host import Battery, Reading
 
 LOW = (120, 24)
 NARROW = (80, 24)
@@ -119,3 +124,36 @@ async def test_the_plain_rate_grows_older_while_nothing_happens(
         assert "plain 18.0 tok/s 24 s ago" in panel(pilot)
         now = 600.0
         await wait_until(pilot, lambda: "plain 18.0 tok/s 10 min ago" in panel(pilot))
+
+
+async def test_the_panel_tells_how_warm_the_machine_is_and_that_it_lives_on_its_battery(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chips = {"coretemp": [Reading(73.6)]}
+    monkeypatch.setattr(psutil, "sensors_temperatures", lambda: chips, raising=False)
+    monkeypatch.setattr(
+        psutil, "sensors_battery", lambda: Battery(80.0, 7200, power_plugged=False), raising=False
+    )
+    world = replace(world_of("happy"), read_conditions=conditions_here)
+    app = SpecchatApp(choose(Asked(target=PAIR.target, draft=PAIR.draft)), world=world)
+    async with app.run_test(size=WIDE) as pilot:
+        await wait_until(pilot, lambda: "74 °C · on battery" in panel(pilot))
+        await ask_and_wait(pilot, "How?")
+        assert "\n74 °C · on battery\n" in panel(pilot)
+
+
+async def test_a_machine_is_watched_for_as_long_as_it_tells_anything() -> None:
+    mains, battery = Conditions(on_battery=False), Conditions(on_battery=True)
+    readings = [mains, mains, battery, Conditions(), mains]
+    told: list[Conditions] = []
+    await watch_machine(lambda: readings.pop(0), told.append, pause_s=0)
+    assert told == [mains, battery]
+    assert readings == [mains]
+
+
+async def test_a_machine_on_mains_that_has_no_sensors_is_not_spoken_of() -> None:
+    world = replace(world_of("happy"), read_conditions=lambda: Conditions(on_battery=False))
+    app = SpecchatApp(choose(Asked(target=PAIR.target, draft=PAIR.draft)), world=world)
+    async with app.run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "How?")
+        assert "n-gram 34%  model 66%\n\n" in panel(pilot)

@@ -22,6 +22,7 @@ from specchat.engine.protocol import (
     Round,
 )
 from specchat.errors import EngineCrashed
+from specchat.pairing.machine import Conditions
 from specchat.settings import Settings
 from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.broken import card_of_broken
@@ -34,6 +35,7 @@ from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
 from specchat.tui.interrupts import Interrupts
 from specchat.tui.keys import BINDINGS, commands
+from specchat.tui.machine_watch import watch_machine
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import PairSwitch
 from specchat.tui.preferences import Preferences, has_ansi_theme
@@ -100,6 +102,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._preferences = Preferences(self, settings, self._settings_changed)
         world = world or World()
         self._resumes = resume
+        self._world = world
         self._live = LiveFigures(clock=world.clock)
         self._top_line = TopLine()
         self._loading_bar = LoadingBar()
@@ -146,6 +149,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._preferences.begin(self._prompt)
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
         self.set_interval(AGEING_S, self._show_speculation)
+        self.run_worker(watch_machine(self._world.read_conditions, self._heed), group="machine")
         self._prompt.focus()
         self._show_figures()
         if self._resumes:
@@ -410,6 +414,10 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def _show_figures(self) -> None:
         self._top_line.show_context(self._live.n_past, self._live.left_out)
+        self._show_speculation()
+
+    def _heed(self, conditions: Conditions) -> None:
+        self._live.conditions = conditions
         self._show_speculation()
 
     def _show_speculation(self) -> None:

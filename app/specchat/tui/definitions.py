@@ -139,6 +139,15 @@ FIGURES = (
         "bytes that the plan gives the pair on a device: weights, KV cache and compute buffers, of "
         "all that the device has; the bar shows what others use, too",
     ),
+    Definition(
+        "temperature",
+        "the hottest sensor of processor and graphics that the system tells of, read every 5 s; "
+        "nothing where it tells of none",
+    ),
+    Definition(
+        "on battery",
+        "the machine lives on its battery, and most then compute more slowly to save it",
+    ),
 )
 
 _MEANINGS = dict(FIGURES)

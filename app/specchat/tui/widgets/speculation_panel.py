@@ -11,7 +11,7 @@ from textual.content import Content
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind
 from specchat.engine.drafter_names import DrafterName
-from specchat.pairing.machine import Machine
+from specchat.pairing.machine import Conditions, Machine
 from specchat.pairing.memory import MemoryPlan
 from specchat.speculation.metrics import Figures
 from specchat.tui.definitions import figure
@@ -78,6 +78,8 @@ class LiveFigures:
     """Tokens in the target's context."""
     left_out: int = 0
     """Messages for which it has no room."""
+    conditions: Conditions = Conditions()  # noqa: RUF009 - it is frozen
+    """How the machine is."""
     clock: Callable[[], float] = time.monotonic
     """Seconds since some moment."""
     _heard_at: float = 0.0
@@ -139,7 +141,7 @@ class SpeculationPanel(Defined):
         """The same figures, in the room that there is now."""
         figures = self._live.figures
         if figures is None or not figures.rounds:
-            text = _preview(self._live.drafter)
+            text = _preview(self._live)
         else:
             parent = self.parent
             height = parent.size.height if isinstance(parent, PanelRoom) else 0
@@ -216,12 +218,12 @@ class SpeculationLine(Defined):
         ]
 
 
-def _preview(drafter: DrafterName | None) -> Content:
+def _preview(live: LiveFigures) -> Content:
     title, text = _PREVIEW
     lines = [Content(title), Content.styled(text, _MUTED)]
-    if drafter:
-        lines += [Content(""), Content.styled(f"drafter: {DRAFTERS[drafter]}", _MUTED)]
-    return Content("\n").join(lines)
+    if live.drafter:
+        lines += [Content(""), Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED)]
+    return Content("\n").join([*lines, *_machine(live.conditions)])
 
 
 def _lines(figures: Figures, live: LiveFigures, width: int, height: int) -> list[Content]:
@@ -316,7 +318,17 @@ def _reason(figures: Figures, live: LiveFigures) -> list[Content]:
         lines.append(figure("share by drafter", shares))
     elif live.drafter:
         lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
-    return lines
+    return [*lines, *_machine(live.conditions)]
+
+
+def _machine(conditions: Conditions) -> list[Content]:
+    """What may slow the machine down; nothing where nobody tells."""
+    parts = []
+    if conditions.temperature_c is not None:
+        parts.append(figure("temperature", f"{conditions.temperature_c:.0f} °C"))
+    if conditions.on_battery:
+        parts.append(figure("on battery", "on battery"))
+    return [Content(SEPARATOR).join(parts).stylize_before(_MUTED)] if parts else []
 
 
 def _by_kind(parts: Mapping[Kind, PartFigures]) -> list[Content]:
