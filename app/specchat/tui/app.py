@@ -43,6 +43,7 @@ from specchat.tui.screens.compare import CompareScreen
 from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.screens.press_key import PressKeyScreen
+from specchat.tui.setup_changes import in_force
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.loading_bar import LoadingBar
@@ -372,7 +373,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     @on(ConversationPane.Changed)
     def show_state(self) -> None:
-        """Keys and figures are those of what goes on now."""
+        """Keys and figures are those of what goes on now, and so is what holds."""
+        self._top_line.show_setup(in_force(self._pane.answers))
         self.refresh_bindings()
         if self.state == "answering":
             self._beat.resume()

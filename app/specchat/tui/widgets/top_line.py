@@ -1,5 +1,6 @@
-"""The first line: the pair, where it runs, and how full the context is."""
+"""The first line: the pair, what holds in the conversation, where it runs, and the context."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from textual.app import ComposeResult
@@ -11,7 +12,12 @@ from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
 from specchat.tui.definitions import definition
 from specchat.tui.memory_lines import main_share, memory_text, total_bytes
-from specchat.tui.wording import tokens, visible
+from specchat.tui.wording import SEPARATOR, tokens, visible
+
+SETUP = (
+    "What this conversation has otherwise than where nothing is set. /preset, /system, /draft, "
+    "/length and /rule tell more, and change it."
+)
 
 
 class TopLine(Horizontal):
@@ -20,6 +26,9 @@ class TopLine(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self._names = Static("", markup=False, id="names")
+        self._setup = Static("", markup=False, id="setup")
+        self._setup.tooltip = SETUP
+        self._setup.display = False
         self._backend = Static("", markup=False, id="backend")
         self._fill = Static("", markup=False, id="context")
         self._fill.tooltip = definition("context")
@@ -27,6 +36,7 @@ class TopLine(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield self._names
+        yield self._setup
         yield self._backend
         yield self._fill
 
@@ -50,6 +60,11 @@ class TopLine(Horizontal):
             self._backend.update(visible(loaded.engine.backend))
         self._backend.tooltip = definition("memory") if share and machine else None
         self._n_ctx = loaded.n_ctx
+
+    def show_setup(self, words: Sequence[str]) -> None:
+        """Tell what holds in the conversation, where that is not what holds anywhere."""
+        self._setup.update(visible(SEPARATOR.join(words)))
+        self._setup.display = bool(words)
 
     def show_context(self, used: int, left_out: int = 0) -> None:
         """Tell how many tokens the target's context holds, and how many messages it lacks."""
