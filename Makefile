@@ -3,11 +3,13 @@
 
 READY := .venv/.ready
 PIP := .venv/bin/python -m pip --disable-pip-version-check
+# Each worker has cores of its own; a file's tests stay together, because they share models.
+PYTEST := .venv/bin/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help chat test check format bench screenshot clean
+.PHONY: help chat test check format bench screenshot recording clean
 .PHONY: lint llama set-up-chat set-up-check set-up-test
 
 help: ## list these targets
@@ -17,21 +19,26 @@ chat: set-up-chat ## set up, then chat with the built-in model; options go into 
 	@.venv/bin/specchat $(ARGS)
 
 test: set-up-test lint ## set up, then everything that CI checks
-	.venv/bin/python -m pytest
+	$(PYTEST)
 
 check: set-up-check lint ## the quick part of `make test`: no real language models
-	.venv/bin/python -m pytest -m "not real_model"
+	$(PYTEST) -m "not real_model"
 
 format: set-up-check ## let ruff tidy the code
 	.venv/bin/ruff check --fix-only --quiet
 	.venv/bin/ruff format
 
-bench: set-up-test ## measure what our own code costs a round
+bench: set-up-test ## measure what a round costs, and the screen against its budgets
 	PYTHONPATH=tests .venv/bin/python tests/benchmarks/round_overhead.py
 	PYTHONPATH=tests .venv/bin/python tests/benchmarks/sampled_rows.py
+	PYTHONPATH=tests .venv/bin/python tests/benchmarks/streaming_cost.py
+	PYTHONPATH=tests .venv/bin/python tests/benchmarks/screen.py
 
 screenshot: set-up-test ## draw the pictures in assets/ anew
 	.venv/bin/python assets/screenshot.py
+
+recording: set-up-test $(READY)/pictures ## record assets/chat.gif anew; needs the font DejaVu Sans Mono
+	.venv/bin/python assets/recording.py
 
 clean: ## remove .venv and all that tools leave; built llama.cpp wheels are kept
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
@@ -69,6 +76,11 @@ $(READY)/app: $(READY)/venv pyproject.toml | llama
 $(READY)/dev: $(READY)/venv pyproject.toml
 	@echo "Installing the tools that check the code"
 	@$(PIP) install --quiet --group dev
+	@touch $@
+
+$(READY)/pictures: $(READY)/venv pyproject.toml
+	@echo "Installing what draws moving pictures"
+	@$(PIP) install --quiet --group pictures
 	@touch $@
 
 # The packages bring model files; the libraries that they ask for are not needed to read those.

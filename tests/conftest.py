@@ -1,5 +1,6 @@
 """Fixtures for all tests: a home of our own, the library, models."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,19 @@ from specchat.llama.library import Library, open_library
 from specchat.llama.model import Model
 from specchat.paths import cache_folder
 from support.packaged import gemma3, requantised, smollm2
+
+
+def pytest_configure() -> None:
+    """Give each of several workers cores of its own.
+
+    llama.cpp's threads wait for each other after every operation; where two programs share the
+    cores, all of them wait most of the time.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is not None and hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        number = int(worker.removeprefix("gw")) % len(cores)
+        os.sched_setaffinity(0, cores[number :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])])
 
 
 @pytest.fixture(autouse=True)

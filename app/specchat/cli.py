@@ -270,10 +270,11 @@ def catalog_check(**options: Any) -> None:
 
 
 @cli.command()
-@click.argument("name", type=_text, metavar="PAIR|REPO[:QUANT]")
+@click.argument("name", type=_text, metavar="PAIR|REPO[:QUANT|:FILE]")
 @click.option("--yes", is_flag=True, help="Do not ask before the download.")
+@click.option("--no-head", is_flag=True, help="Leave out the trained head that drafts for it.")
 def pull(**options: Any) -> None:
-    """Download a pair of the catalog, or one model from the Hub."""
+    """Download a pair of the catalog, or a model of the Hub with the head that drafts for it."""
     from specchat.commands.pull import pull as download
 
     sys.exit(download(**options))

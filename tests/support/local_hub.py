@@ -60,6 +60,7 @@ class LocalRepository:
     """What is in one repository."""
 
     files: dict[str, bytes]
+    commit: str = COMMIT
     licence: str = "apache-2.0"
     gated: str | bool = False
     private: bool = False
@@ -221,7 +222,7 @@ class _Handler(BaseHTTPRequestHandler):
                 "_id": "1",
                 "id": name,
                 "modelId": name,
-                "sha": COMMIT,
+                "sha": repository.commit,
                 "private": repository.private,
                 "gated": repository.gated,
                 "tags": ["gguf", f"license:{repository.licence}"],
@@ -244,11 +245,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         data = repository.files.get(file)
         if data is None or file in repository.vanished:
-            self._refuse(404, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": COMMIT})
+            missing = {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": repository.commit}
+            self._refuse(404, missing)
             return
         checksum = sha256(data)
         self.send_response(302)
-        self.send_header("X-Repo-Commit", COMMIT)
+        self.send_header("X-Repo-Commit", repository.commit)
         self.send_header("X-Linked-Etag", f'"{checksum}"')
         self.send_header("X-Linked-Size", str(len(data)))
         self.send_header("ETag", '"0123"')
@@ -270,20 +272,22 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _bytes(self, data: bytes, checksum: str) -> None:
         faults, asked = self.hub.faults, self.headers.get("Range")
-        begin = 0
-        if asked is not None and not faults.ignore_range:
-            begin = int(asked.removeprefix("bytes=").partition("-")[0])
+        begin, end = 0, len(data)
+        in_part = asked is not None and not faults.ignore_range
+        if asked is not None and in_part:
+            first, _, last = asked.removeprefix("bytes=").partition("-")
+            begin, end = int(first), min(int(last) + 1, end) if last else end
         if begin >= len(data):
             self._refuse(416, {"Content-Range": f"bytes */{len(data)}"})
             return
-        self.send_response(206 if begin else 200)
-        if begin:
-            self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
+        self.send_response(206 if in_part else 200)
+        if in_part:
+            self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{len(data)}")
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("ETag", f'"{checksum}"')
-        self.send_header("Content-Length", str(len(data) - begin))
+        self.send_header("Content-Length", str(end - begin))
         self.end_headers()
-        self._send(data[begin:])
+        self._send(data[begin:end])
 
     def _send(self, data: bytes) -> None:
         faults = self.hub.faults

@@ -6,6 +6,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from specchat.chat.store import Store
+from specchat.settings import Settings
+from specchat.tui.app import DEFAULTS
 from specchat.tui.conversation_rows import Row
 from specchat.tui.screens.conversations import ConversationsScreen
 from specchat.tui.widgets.ask_line import AskLine
@@ -58,10 +60,13 @@ class Visit:
 
     Args:
         current: the conversation in the chat.
+        settings: of the file.
     """
 
-    def __init__(self, chats: Chats, current: int | None = None) -> None:
-        self.app = make_app("happy")
+    def __init__(
+        self, chats: Chats, current: int | None = None, settings: Settings = DEFAULTS
+    ) -> None:
+        self.app = make_app("happy", settings=settings)
         self.left: list[Opened | None] = []
         """How the screen was left."""
         self._screen = ConversationsScreen(chats.store, current, clock=chats.clock)

@@ -18,7 +18,8 @@ from specchat.pairing.machine import Conditions, Machine
 from specchat.pairing.memory import DeviceShare, MemoryPlan
 from specchat.pairing.planner import rank_pairs
 from specchat.pairing.verdict import Verdict
-from specchat.tui.app import SpecchatApp
+from specchat.settings import Settings
+from specchat.tui.app import DEFAULTS, SpecchatApp
 from specchat.tui.on_disk import OnDisk
 from specchat.tui.world import World
 from tui.screen_driver import SCRIPTED_ENGINE
@@ -100,10 +101,12 @@ def app_with(
     *,
     disk: bool = False,
     offers: FindOffers = find_offers,
+    settings: Settings = DEFAULTS,
 ) -> SpecchatApp:
     """The screen on this machine, with a scripted engine."""
     return SpecchatApp(
         choice,
+        settings,
         world=World(
             engine_command=(sys.executable, str(SCRIPTED_ENGINE), scenario),
             place=partial(place, machine=MACHINE),

@@ -15,7 +15,8 @@ from specchat.choosing.choice import Asked, Choice, choose
 from specchat.choosing.placing import place
 from specchat.engine.protocol import Pair
 from specchat.pairing.machine import Conditions, Machine
-from specchat.tui.app import SpecchatApp
+from specchat.settings import Settings
+from specchat.tui.app import DEFAULTS, SpecchatApp
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.messages import Answer, Question
 from specchat.tui.widgets.prompt import Prompt
@@ -34,12 +35,14 @@ def make_app(
     *,
     choice: Choice | None = None,
     system: str | None = None,
+    settings: Settings = DEFAULTS,
     store: Callable[[], Store] = store_here,
     resume: bool = False,
 ) -> SpecchatApp:
     """The screen with an engine that follows this scenario."""
     return SpecchatApp(
         choice or choose(Asked(target=PAIR.target, draft=PAIR.draft)),
+        settings,
         given={} if system is None else {"system": system},
         resume=resume,
         world=replace(world_of(scenario), open_store=store),

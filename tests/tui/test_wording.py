@@ -1,5 +1,7 @@
 """How numbers look, and the graph of the last minute."""
 
+from collections.abc import Callable
+
 import pytest
 
 from specchat.speculation.metrics import Figures
@@ -57,6 +59,15 @@ def test_the_figures_of_an_answer_without_rounds_are_not_made_up() -> None:
 
 def test_control_characters_become_visible() -> None:
     assert wording.visible("a\tb\r\n\x1b[31m\x9b\x7f") == "a\tb\n␛[31m\ufffd␡"
+
+
+@pytest.mark.parametrize("show", [wording.visible, wording.visible_line])
+def test_text_cannot_turn_the_direction_in_which_the_rest_of_a_line_is_written(
+    show: Callable[[str], str],
+) -> None:
+    turning = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    assert show("a" + turning + "b") == "a" + "\ufffd" * len(turning) + "b"
+    assert show("שלום \u200fعليكم") == "שלום \u200fعليكم"
 
 
 def test_long_names_lose_their_middle() -> None:

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from specchat.errors import InvalidSetting, NotOnHub
-from specchat.hub.naming import companion, quant_of, split_names, split_part, whole_models
+from specchat.hub.naming import (
+    companion,
+    named_kind,
+    quant_of,
+    split_names,
+    split_part,
+    whole_models,
+)
 from specchat.hub.selection import Wanted, parse_wanted, pick
 
 REPO = "maker/Model-GGUF"
@@ -63,6 +70,7 @@ def test_any_text_is_a_name_or_a_sentence(text: str) -> None:
     quant_of(text)
     split_part(text)
     companion(text)
+    named_kind(text)
     with suppress(InvalidSetting):
         assert parse_wanted(text).repo.count("/") == 1
 
@@ -144,7 +152,7 @@ def test_a_repository_without_the_usual_quantisation_asks_for_a_choice() -> None
     with pytest.raises(NotOnHub) as caught:
         pick(["a-Q3_K_M.gguf", "a-Q8_0.gguf"], Wanted(REPO))
 
-    assert "It has 2 GGUF files." in caught.value.message
+    assert "It has 2 GGUF models." in caught.value.message
 
 
 def test_a_repository_with_one_model_needs_no_choice() -> None:
@@ -161,3 +169,92 @@ def test_many_choices_are_cut_short() -> None:
         pick([f"m{number}-Q4_0.gguf" for number in range(40)], Wanted(REPO, "Q4_0"))
 
     assert caught.value.next_step.endswith("and 28 more.")
+
+
+HEADS = [
+    "mtp-b-Q4_K_M.gguf",
+    "eagle3-b-Q4_K_M.gguf",
+    "dflash-b-Q4_0.gguf",
+    "MTP/dspark-b-BF16.gguf",
+]
+
+
+@pytest.mark.parametrize(
+    ("names", "choice", "picked"),
+    [
+        (["b-Q8_0.gguf", *HEADS], None, "b-Q8_0.gguf"),
+        (["b-Q4_0.gguf", "b-Q8_0.gguf", *HEADS], "Q4_0", "b-Q4_0.gguf"),
+        (["b-Q8_0.gguf", *HEADS], "mtp-b-Q4_K_M.gguf", "mtp-b-Q4_K_M.gguf"),
+        (["b-Q8_0.gguf", *HEADS], "dspark-b-BF16.gguf", "MTP/dspark-b-BF16.gguf"),
+        (["b-Q8_0.gguf", *HEADS], "mtp-*", "mtp-b-Q4_K_M.gguf"),
+        (["b-Q4_0.gguf", *HEADS], "*b-Q4_0*", "b-Q4_0.gguf"),
+        (["mtp-b-Q4_0.gguf", "mtp-b-Q8_0.gguf"], "Q8_0", "mtp-b-Q8_0.gguf"),
+        (["b-MTP-Q4_K_M.gguf", "b-MTP-Q8_0.gguf"], None, "b-MTP-Q4_K_M.gguf"),
+        (["b-Q8_0.gguf", "MTP/b-Q8_0.gguf"], "b-Q8_0.gguf", "b-Q8_0.gguf"),
+    ],
+)
+def test_a_head_is_picked_only_where_it_is_named_or_nothing_else_is_there(
+    names: list[str], choice: str | None, picked: str
+) -> None:
+    assert pick(names, Wanted(REPO, choice)) == (picked,)
+
+
+def test_a_quantisation_that_only_a_head_has_is_answered_with_those_of_the_models() -> None:
+    with pytest.raises(NotOnHub) as caught:
+        pick(["b-Q8_0.gguf", "mtp-b-Q4_0.gguf"], Wanted(REPO, "Q4_0"))
+
+    assert caught.value.next_step.endswith("CHOICE is one of: Q8_0.")
+
+
+@pytest.mark.parametrize(
+    ("names", "choice", "picked"),
+    [
+        (["b-Q8_0.gguf", "b-dflash-Q4_K_M.gguf"], None, "b-Q8_0.gguf"),
+        (["b-Q8_0.gguf", "b-dflash-Q8_0.gguf"], None, "b-Q8_0.gguf"),
+        (["b-Q4_0.gguf", "b-dflash-Q4_0.gguf"], "Q4_0", "b-Q4_0.gguf"),
+        (["b-dflash-Q4_K_M.gguf", "b-dflash-Q8_0.gguf"], None, "b-dflash-Q4_K_M.gguf"),
+        (["b-dflash-Q4_K_M.gguf", "b-dflash-Q8_0.gguf"], "Q8_0", "b-dflash-Q8_0.gguf"),
+    ],
+)
+def test_a_file_that_turns_out_to_be_a_head_is_no_model_either(
+    names: list[str], choice: str | None, picked: str
+) -> None:
+    assert pick(names, Wanted(REPO, choice), lambda parts: "dflash" in parts[0]) == (picked,)
+
+
+def test_no_file_is_looked_into_where_the_choice_stays_open() -> None:
+    names = ["a-Q8_0.gguf", "b-Q8_0.gguf", "c-dflash-Q8_0.gguf"]
+    asked: list[str] = []
+
+    def is_head(parts: tuple[str, ...]) -> bool:
+        asked.extend(parts)
+        return False
+
+    with pytest.raises(NotOnHub):
+        pick(names, Wanted(REPO), is_head)
+
+    assert asked == ["a-Q8_0.gguf", "b-Q8_0.gguf"]
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders() -> None:
+    with pytest.raises(NotOnHub) as caught:
+        pick(["x/b-Q8_0.gguf", "y/b-Q8_0.gguf"], Wanted(REPO, "Q8_0"))
+
+    assert caught.value.next_step.endswith("one of: x/b-Q8_0.gguf, y/b-Q8_0.gguf.")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("mtp-gemma-4-12B-it.gguf", "mtp_sidecar"),
+        ("gemma-4-12B-it-qat-assistant-MTP-Q8_0.gguf", "mtp_sidecar"),
+        ("MTP/gemma-4-12B-it-Q8_0.gguf", "mtp_sidecar"),
+        ("eagle3-gpt-oss-20b-Q8_0.gguf", "eagle3"),
+        ("Qwen3-4B-DFlash.Q8_0.gguf", "dflash"),
+        ("dspark-Qwen3-8B-Q8_0.gguf", "dspark"),
+        ("Qwen3-8B-Q8_0.gguf", None),
+        ("Smtp-8B-Q8_0.gguf", None),
+    ],
+)
+def test_a_name_may_say_which_kind_of_head_it_is(name: str, kind: str | None) -> None:
+    assert named_kind(name) == kind

@@ -90,6 +90,18 @@ def test_a_file_that_two_programs_share_is_listed_once(tmp_path: Path) -> None:
     assert found.also == ("lm_studio maker/Tiny-GGUF:Q8_0",)
 
 
+def test_a_head_is_not_called_as_the_model_of_its_quantisation(tmp_path: Path) -> None:
+    write_model(tmp_path / "maker/Tiny-GGUF/tiny-Q8_0.gguf")
+    write_model(tmp_path / "maker/Tiny-GGUF/dflash-tiny-Q8_0.gguf", architecture="dflash")
+
+    found = by_name(take_inventory([Shelf("lm_studio", tmp_path)]))
+
+    assert {name: model.kind for name, model in found.items()} == {
+        "maker/Tiny-GGUF:Q8_0": "model",
+        "maker/Tiny-GGUF:dflash-tiny-Q8_0.gguf": "drafter",
+    }
+
+
 def test_a_link_that_leads_nowhere_is_noted(tmp_path: Path) -> None:
     (tmp_path / "gone.gguf").symlink_to(tmp_path / "nowhere")
 
@@ -285,6 +297,20 @@ def test_rm_of_a_repository_takes_all_of_it_that_is_ours(hub: LocalHub, person: 
 
     assert person.blobs() == {}
     assert not list(person.cache.glob("models--*"))
+
+
+def test_rm_of_a_quantisation_leaves_a_head_that_was_pulled_by_its_name(
+    hub: LocalHub, person: Person
+) -> None:
+    hub.repositories[REPO].files["mtp-tiny-Q8_0.gguf"] = b"GGUF head"
+    person.run("pull", f"{REPO}:Q8_0", "--no-head", "--yes")
+    head = person.run("pull", f"{REPO}:mtp-tiny-Q8_0.gguf", "--yes")
+
+    done = person.run("models", "rm", f"{REPO}:Q8_0", "--yes")
+
+    assert done.returncode == 0
+    assert list(person.blobs()) == [sha256(b"GGUF head")]
+    assert Path(head.stdout.strip()).is_file()
 
 
 def test_rm_asks_first(hub: LocalHub, person: Person) -> None:

@@ -49,7 +49,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     draft_required: bool = False
     """Refuse a draft that does not match, instead of going on without it."""
     looks_beside: bool = True
-    """Draft with a head in the target's folder, where no draft is named."""
+    """Draft with a head that lies beside the target, where no draft is named."""
     keeps_draft: bool = False
     """Refuse, too, where there is no memory for it."""
 

@@ -117,6 +117,14 @@ def cached_commit(file: Path) -> str | None:
     return folders[folders.index("snapshots") + 1]
 
 
+def cached_repository(file: Path) -> Path | None:
+    """The folder of a file's repository in Hugging Face's cache, `models--OWNER--NAME`."""
+    for folder in file.parents:
+        if folder.name == "snapshots" and CACHED.fullmatch(folder.parent.name):
+            return folder.parent
+    return None
+
+
 def _ollama(folder: Path, note: Note) -> Iterator[Find]:
     manifests = folder / "manifests"
     for where, names in _walk(manifests, note):

@@ -138,7 +138,11 @@ def _look(
     kind, note = _kind(header)
     if kind in ("model", "drafter"):
         headers[path] = header
-    return msgspec.structs.replace(model, kind=kind, note=note, architecture=header.architecture)
+    # The repository with a quantisation is the name of a model.
+    name = find.name if kind == "model" or not find.repo else f"{find.repo}:{find.parts[0].name}"
+    return msgspec.structs.replace(
+        model, name=name, kind=kind, note=note, architecture=header.architecture
+    )
 
 
 def _kind(header: GgufFile) -> tuple[ModelKind, str | None]:

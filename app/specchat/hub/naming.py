@@ -1,8 +1,11 @@
-"""What the name of a GGUF file says: its quantisation, its place in a split model."""
+"""What the name of a GGUF file says: its quantisation, its place in a split model, whether it may
+be a trained head."""
 
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from specchat.pairing.drafter_type import DrafterKind
 
 QUANT = re.compile(
     r"(?<![A-Za-z0-9])"
@@ -17,6 +20,15 @@ COMPANION = re.compile(
     r"(?P<projector>mmproj)|(?P<matrix>(?<![a-z])imatrix(?![a-z]))", re.IGNORECASE
 )
 COMPANION_WORDS = {"projector": "an image projector", "matrix": "an importance matrix"}
+HEAD_BEGINS = re.compile(r"(?:mtp|eagle-?3|dflash|dspark)[-_.]", re.IGNORECASE)
+"""How publishers begin the name of a head; llama.cpp looks for heads by it."""
+HEAD_WORD = re.compile(
+    r"(?<![a-z0-9])(?:(?P<mtp_sidecar>mtp|nextn|assistant)|(?P<dspark>dspark)|(?P<dflash>dflash2?)"
+    r"|(?P<eagle3>eagle-?3?))(?![a-z0-9])",
+    re.IGNORECASE,
+)
+"""Elsewhere in the name, or in its folder's, a word says less: models with MTP heads have it."""
+HEAD_KINDS: tuple[DrafterKind, ...] = ("mtp_sidecar", "dspark", "dflash", "eagle3")
 
 
 class SplitPart(NamedTuple):
@@ -67,18 +79,34 @@ def companion(name: str) -> str | None:
     return None if match is None else COMPANION_WORDS[str(match.lastgroup)]
 
 
+def is_named_head(name: str) -> bool:
+    """Whether the name is one that only heads have: `mtp-...`, `eagle3-...` and their like."""
+    return HEAD_BEGINS.match(base_name(name)) is not None
+
+
+def named_kind(name: str) -> DrafterKind | None:
+    """The kind of head that a GGUF file may be by its name, or its folder's; None: it says none."""
+    match = HEAD_WORD.search(base_name(name)) or HEAD_WORD.search(name)
+    return next((kind for kind in HEAD_KINDS if match is not None and match[kind]), None)
+
+
 def whole_models(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """The models among the names, by name: each a tuple of its parts, companions left out.
+    """The models among the names, by name: each a tuple of its parts. Companions and heads are not.
 
     A split model of which a part is missing is left out as well.
     """
+    return [parts for parts in whole_files(names) if not is_named_head(parts[0])]
+
+
+def whole_files(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """The same with the heads."""
     given = set(names)
-    models = set()
+    files = set()
     for name in given:
         if not is_gguf(name) or companion(name):
             continue
         part = split_part(name)
         parts = (name,) if part is None else split_names(part)
         if given.issuperset(parts):
-            models.add(parts)
-    return sorted(models)
+            files.add(parts)
+    return sorted(files)

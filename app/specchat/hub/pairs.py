@@ -17,10 +17,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """On the Hub, the target first."""
     packaged: tuple[Path, ...] = ()
     """Brought by packages that are installed."""
+    with_head: bool = False
+    """Nobody has said what drafts: the repository may have a head for the model."""
 
 
-def request_for(name: str) -> Request:
+def request_for(name: str, *, with_head: bool = True) -> Request:
     """Read the name of a pair, or `repo[:quant]`.
+
+    Args:
+        with_head: False leaves out a trained head, that of a pair too.
 
     Raises:
         InvalidSetting: it is neither.
@@ -28,7 +33,7 @@ def request_for(name: str) -> Request:
         InvalidCatalog: the person's own catalog does not read.
     """
     if "/" in name:
-        return Request(items=(parse_wanted(name),))
+        return Request(items=(parse_wanted(name),), with_head=with_head)
     pair = read_all().pairs.get(name.lower())
     if pair is None:
         raise InvalidSetting(
@@ -37,17 +42,17 @@ def request_for(name: str) -> Request:
             "`specchat pairs --all` lists the pairs. "
             "For a repository on the Hub write OWNER/NAME[:QUANT].",
         )
-    return _of_pair(pair)
+    return _of_pair(pair, with_head=with_head)
 
 
-def _of_pair(pair: CatalogPair) -> Request:
+def _of_pair(pair: CatalogPair, *, with_head: bool) -> Request:
     target, draft = pair.target, pair.draft
     items, packaged = [], []
     if target.packaged is not None:
         packaged.append(_packaged_path(target.packaged))
     elif target.repo is not None:
         items.append(Wanted(target.repo, target.file))
-    if draft.repo is not None:
+    if draft.repo is not None and (with_head or draft.type == "model"):
         items.append(Wanted(draft.repo, draft.file or draft.quant))
     return Request(items=tuple(items), packaged=tuple(packaged))
 

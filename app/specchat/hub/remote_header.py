@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specchat.errors import ModelNotFound
+from specchat.hub.library import headers
 from specchat.pairing.gguf_file import GgufFile, read_gguf, read_parts
 
 ADDRESS = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+):(?P<file>.+)")
@@ -44,19 +45,15 @@ class RemoteFile:
 
     def read(self, offset: int, length: int) -> bytes:
         """These bytes, or fewer at the end."""
-        from huggingface_hub import constants, get_session
-        from huggingface_hub.utils import (  # type: ignore[attr-defined]  # not in its __all__
-            build_hf_headers,
-            hf_raise_for_status,
-        )
+        from huggingface_hub import constants, get_session, hf_raise_for_status
 
         wanted = f"bytes={offset}-{offset + length - 1}"
-        headers = build_hf_headers() | {"Range": wanted, "Accept-Encoding": "identity"}
+        asked = headers() | {"Range": wanted, "Accept-Encoding": "identity"}
         data = bytearray()
         with (
             _in_words(self.name),
             get_session().stream(
-                "GET", self.url, headers=headers, timeout=constants.HF_HUB_DOWNLOAD_TIMEOUT
+                "GET", self.url, headers=asked, timeout=constants.HF_HUB_DOWNLOAD_TIMEOUT
             ) as response,
         ):
             hf_raise_for_status(response)
@@ -82,10 +79,12 @@ def remote_file(name: str) -> Iterator[RemoteFile]:
     """
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
+    from specchat import __version__
+
     repo, file = _split(name)
     url = hf_hub_url(repo, file)
     with _in_words(name):
-        facts = get_hf_file_metadata(url)
+        facts = get_hf_file_metadata(url, library_name="specchat", library_version=__version__)
     if facts.size is None:
         raise _problem(name, "The server does not say how large it is.", "Download the model.")
     version = facts.etag or facts.commit_hash

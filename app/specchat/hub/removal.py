@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from specchat.errors import CannotWrite, InvalidSetting, NotOurs
 from specchat.hub.inventory import FoundModel
-from specchat.hub.naming import base_name, quant_of, split_part
+from specchat.hub.naming import base_name, companion, is_named_head, quant_of, split_part
 from specchat.hub.pulled import Pulled, forget, pulled_files
 from specchat.hub.shelves import Owner
 
@@ -46,7 +46,9 @@ def ours(name: str) -> tuple[Pulled, ...]:
 def _names(entry: Pulled) -> set[str]:
     file = entry.file
     names = {entry.wanted, file.repo, file.name, base_name(file.name), str(entry.place.pointer)}
-    names |= {f"{file.repo}:{each}" for each in (quant_of(file.name), base_name(file.name))}
+    names.add(f"{file.repo}:{base_name(file.name)}")
+    if not is_named_head(file.name) and companion(file.name) is None:
+        names.add(f"{file.repo}:{quant_of(file.name)}")
     return {each.casefold() for each in names}
 
 

@@ -1,16 +1,18 @@
 """Which files of a repository a person means by `repo`, `repo:quant` or `repo:file`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
 
 from specchat.errors import InvalidSetting, NotOnHub
-from specchat.hub.naming import base_name, quant_of, whole_models
+from specchat.hub.naming import base_name, named_kind, quant_of, whole_files, whole_models
 
 USUAL_QUANT = "Q4_K_M"
 """What `repo` alone means where there is a choice."""
 SHOWN_CHOICES = 12
+Parts = tuple[str, ...]
+"""The names of a file, or of all parts of a split one."""
 ADDRESSES = ("https://huggingface.co/", "http://huggingface.co/", "huggingface.co/", "hf.co/")
 
 
@@ -47,49 +49,93 @@ def parse_wanted(text: str) -> Wanted:
     return Wanted(f"{owner}/{repo_name}", choice or None)
 
 
-def pick(names: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
-    """The file, or all parts of a split one, that is meant.
+def pick(
+    names: Sequence[str], wanted: Wanted, is_head: Callable[[Parts], bool] = lambda parts: False
+) -> Parts:
+    """The file, or all parts of a split one, that is meant: a model, unless a head is named.
+
+    Args:
+        is_head: whether a file whose name leaves it open is a trained head. It is asked only where
+            that makes a difference.
 
     Raises:
         NotOnHub: the repository has no such file, or several.
     """
     models = whole_models(names)
-    if wanted.choice is None:
-        return _pick_usual(models, wanted)
-    matching = list(_by_file(names, wanted.choice) or _by_quant(models, wanted.choice))
-    if len(matching) == 1:
-        return matching[0]
-    if matching:
-        raise _choice_error(wanted, f"{len(matching)} files fit {wanted.choice}.", matching)
+    named = _by_file(names, wanted.choice) if wanted.choice is not None else []
+    if len(named) > 1:
+        fitting = _without_heads([parts for parts in named if parts in models], is_head) or named
+    elif named:
+        fitting = named
+    elif models:
+        models, fitting = _fitting_models(models, wanted.choice, is_head)
+    else:
+        models = whole_files(names)
+        fitting = _of_quant(models, wanted.choice)
+    if len(fitting) == 1:
+        return fitting[0]
     if not models:
         raise _no_models(wanted)
+    if wanted.choice is None:
+        raise _choice_error(wanted, f"It has {len(models)} GGUF models.", models)
+    if fitting:
+        raise _choice_error(wanted, f"{len(fitting)} files fit {wanted.choice}.", fitting)
     raise _choice_error(wanted, f"No GGUF file there fits {wanted.choice}.", models)
 
 
-def _pick_usual(models: list[tuple[str, ...]], wanted: Wanted) -> tuple[str, ...]:
-    if not models:
-        raise _no_models(wanted)
-    usual = models if len(models) == 1 else _by_quant(models, USUAL_QUANT)
-    if len(usual) != 1:
-        raise _choice_error(wanted, f"It has {len(models)} GGUF files.", models)
-    return usual[0]
+def _fitting_models(
+    models: list[Parts], choice: str | None, is_head: Callable[[Parts], bool]
+) -> tuple[list[Parts], list[Parts]]:
+    """The models without what turned out to be heads, and those of them that the choice fits."""
+    if len(models) == 1 and choice is None:
+        return models, models
+    left = models
+    while fitting := _of_quant(left, choice):
+        kept = _without_heads(fitting, is_head)
+        if kept == fitting:
+            return left, fitting
+        left = [parts for parts in left if parts in kept or parts not in fitting]
+    if _without_heads(left, is_head):
+        return left, []
+    return models, _of_quant(models, choice)
 
 
-def _by_file(names: Sequence[str], choice: str) -> list[tuple[str, ...]]:
+def _without_heads(files: list[Parts], is_head: Callable[[Parts], bool]) -> list[Parts]:
+    """The same without heads, which are looked for as long as it matters."""
+    found: set[Parts] = set()
+    n_models = 0
+    for parts in sorted(files, key=lambda each: named_kind(each[0]) is not None):
+        if n_models > 1:  # the choice stays open, whatever the others are
+            break
+        if is_head(parts):
+            found.add(parts)
+        else:
+            n_models += 1
+    return [parts for parts in files if parts not in found]
+
+
+def _of_quant(models: list[Parts], choice: str | None) -> list[Parts]:
+    if choice is not None:
+        return _by_quant(models, choice)
+    return (_by_quant(models, USUAL_QUANT) if len(models) > 1 else []) or models
+
+
+def _by_file(names: Sequence[str], choice: str) -> list[Parts]:
     """Named outright: also what is no chat model, and what is split into parts meanwhile."""
     whole_name = choice.casefold()
     patterns = (whole_name, whole_name.removesuffix(".gguf") + "-?????-of-?????.gguf")
-    found = [
+    exact = [name for name in names if name.casefold() == whole_name]
+    found = exact or [
         name
         for name in names
         for each in (name.casefold(), base_name(name).casefold())
         if any(fnmatchcase(each, pattern) for pattern in patterns)
     ]
-    whole = {name: parts for parts in whole_models(names) for name in parts}
+    whole = {name: parts for parts in whole_files(names) for name in parts}
     return list(dict.fromkeys(whole.get(name, (name,)) for name in found))
 
 
-def _by_quant(models: list[tuple[str, ...]], choice: str) -> list[tuple[str, ...]]:
+def _by_quant(models: list[Parts], choice: str) -> list[Parts]:
     wanted = choice.upper()
     quants = [(parts, quant_of(parts[0]) or "") for parts in models]
     exact = [parts for parts, quant in quants if quant == wanted]
@@ -104,18 +150,22 @@ def _no_models(wanted: Wanted) -> NotOnHub:
     )
 
 
-def _choice_error(wanted: Wanted, happened: str, models: list[tuple[str, ...]]) -> NotOnHub:
-    quants = [quant_of(parts[0]) for parts in models]
-    told_apart_by_quant = None not in quants and len(set(quants)) == len(quants)
-    choices = [
-        str(quant) if told_apart_by_quant else base_name(parts[0])
-        for parts, quant in zip(models, quants, strict=True)
-    ]
-    shown = ", ".join(choices[:SHOWN_CHOICES])
-    more = len(choices) - SHOWN_CHOICES
+def _choice_error(wanted: Wanted, happened: str, models: list[Parts]) -> NotOnHub:
+    shown = ", ".join(_choices(models)[:SHOWN_CHOICES])
+    more = len(models) - SHOWN_CHOICES
     return NotOnHub(
         f"Tried to pick a file of {wanted.repo}.",
         happened,
         f"Name one as {wanted.repo}:CHOICE, where CHOICE is one of: {shown}"
         + (f" and {more} more." if more > 0 else "."),
     )
+
+
+def _choices(models: list[Parts]) -> list[str]:
+    """The shortest words that tell them apart: quantisations, names, or names with folders."""
+    quants = [quant_of(parts[0]) for parts in models]
+    known = [quant for quant in quants if quant is not None]
+    for words in (known, [base_name(parts[0]) for parts in models]):
+        if len(set(words)) == len(models):
+            return words
+    return [parts[0] for parts in models]

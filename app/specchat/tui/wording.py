@@ -12,14 +12,16 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _STEPS = "▁▂▃▄▅▆▇█"
 
 # Text that people and models write may hold control characters, and a terminal would obey them.
+# Some terminals also obey those that turn the direction of writing, up to the end of the line.
+_TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
 _VISIBLE: dict[int, int | None] = {
     code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"
 }
 _VISIBLE |= {0x0D: None, 0x7F: 0x2421, 0x2028: 0x0A, 0x2029: 0x0A}
-_VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+_VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD) | _TURNING
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if code != 0x09}
-_PICTURES |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
+_PICTURES |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD), **_TURNING}
 
 # What a text area takes for the end of a line.
 _LINE_ENDS = ("\r\n", *"\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
