@@ -6,7 +6,18 @@ from pathlib import Path
 
 import psutil
 
-from specchat.pairing.machine import Device, Machine
+from specchat.pairing.machine import Conditions, Device, Machine
+
+COMPUTING = (
+    "coretemp", "k10temp", "zenpower", "x86_pkg_temp", "cpu", "soc",
+    "amdgpu", "radeon", "nouveau", "i915", "xe", "gpu",
+)  # fmt: skip
+"""How the sensors of processors and graphics are called by Linux; the others are those of disks,
+radio and batteries."""
+BOARD = ("acpitz",)
+"""Where there are none of them."""
+POSSIBLE_C = (1.0, 150.0)
+"""Sensors that are not connected tell zero, or what no chip survives."""
 
 
 def machine_with(devices: tuple[Device, ...]) -> Machine:
@@ -34,6 +45,32 @@ def on_battery() -> bool | None:
     if battery is None or battery.power_plugged is None:
         return None
     return not battery.power_plugged
+
+
+def conditions() -> Conditions:
+    """What the system tells of temperature and power. It may take a moment."""
+    return Conditions(temperature_c=temperature_c(), on_battery=on_battery())
+
+
+def temperature_c() -> float | None:
+    """The hottest sensor of processor and graphics, in degrees Celsius; None where nobody tells."""
+    sensors = getattr(psutil, "sensors_temperatures", None)  # not on every system
+    try:
+        chips = sensors() if sensors is not None else {}
+    except OSError:
+        return None
+    low, high = POSSIBLE_C
+    for names in (COMPUTING, BOARD):
+        told = [
+            reading.current
+            for chip, readings in chips.items()
+            if chip.lower().startswith(names)
+            for reading in readings
+            if reading.current is not None and low <= reading.current <= high
+        ]
+        if told:
+            return float(max(told))
+    return None
 
 
 def processor() -> str:

@@ -14,7 +14,7 @@ from specchat.hub.builtin import BUILT_IN
 from specchat.hub.inventory import FoundModel
 from specchat.hub.made_pairs import MadePair
 from specchat.pairing.catalog import Catalog, read_catalog
-from specchat.pairing.machine import Machine
+from specchat.pairing.machine import Conditions, Machine
 from specchat.pairing.memory import DeviceShare, MemoryPlan
 from specchat.pairing.planner import rank_pairs
 from specchat.pairing.verdict import Verdict
@@ -112,6 +112,8 @@ def app_with(
             place=partial(place, machine=MACHINE),
             find_offers=offers,
             look_at_disk=look_at_disk if disk else nothing_on_disk,
+            read_conditions=Conditions,
+            clock=lambda: 0.0,
         ),
     )
 

@@ -14,7 +14,7 @@ from specchat.chat.store import Store
 from specchat.choosing.choice import Asked, Choice, choose
 from specchat.choosing.placing import place
 from specchat.engine.protocol import Pair
-from specchat.pairing.machine import Machine
+from specchat.pairing.machine import Conditions, Machine
 from specchat.settings import Settings
 from specchat.tui.app import DEFAULTS, SpecchatApp
 from specchat.tui.widgets.card import Card
@@ -50,10 +50,13 @@ def make_app(
 
 
 def world_of(scenario: str, machine: Machine = CARD_8) -> World:
-    """An engine that follows this scenario, on this machine."""
+    """An engine that follows this scenario, on this machine, which tells nothing of its conditions;
+    time stands still."""
     return World(
         engine_command=(sys.executable, str(SCRIPTED_ENGINE), scenario),
         place=partial(place, machine=machine),
+        read_conditions=Conditions,
+        clock=lambda: 0.0,
     )
 
 

@@ -46,14 +46,14 @@ async def test_the_panel_shows_the_last_figures() -> None:
         assert "drafter: n-gram and draft model" in panel(pilot)
         await ask_and_wait(pilot, "How?")
         shown = panel(pilot)
-        assert "38.0 tok/s" in shown
+        assert "38.0 tok/s  2.11x plain\n" in shown
         assert "3.0 tokens a round" in shown
         assert "81% accepted" in shown
         assert "at 1" in shown
         assert "at 3" in shown
         assert "at 4" not in shown
         assert "drafting 3: text is predictable" in shown.replace("\n", " ")
-        assert "2.11x plain 24 s ago" in shown
+        assert "plain 18.0 tok/s 24 s ago\n" in shown
         assert "n-gram 34%  model 66%" in shown
 
 

@@ -69,7 +69,7 @@ async def test_commands_are_offered_while_they_are_typed() -> None:
         await write(pilot, "/")
         assert len(listed(pilot)) == len(COMMANDS)
         await write(pilot, "ru")
-        assert listed(pilot) == ["/rule NAME"]
+        assert listed(pilot) == ["/rule [NAME]"]
         await pilot.press("tab")
         assert prompt(pilot).text == "/rule "
         assert listed(pilot) == ["auto", "greedy", "token", "block", "coupled"]
@@ -139,6 +139,25 @@ async def test_a_change_holds_for_the_next_answer_and_for_this_conversation_only
         assert asked(app) == {"drafter": "auto", "draft_length": "auto", "rule": "auto"}
 
 
+async def test_a_command_alone_tells_what_holds_and_the_first_line_has_what_is_not_usual() -> None:
+    async with make_app("asked").run_test(size=(80, 24)) as pilot:
+        app = await until_ready(pilot)
+        setup = app.query_one("#setup", Static)
+        assert not setup.display
+        await ask(pilot, "/length")
+        await wait_until(pilot, lambda: bool(said(pilot)))
+        assert said(pilot) == "The draft length follows what pays. As in the settings."
+        await ask(pilot, "/rule token")
+        await ask(pilot, "/system Be [brief].")
+        await wait_until(pilot, lambda: str(setup.content) == "system prompt · rule token")
+        await ask(pilot, "/system")
+        await wait_until(pilot, lambda: said(pilot) == "Set by this conversation: Be [brief].")
+        assert app.conversation.setup.system == "Be [brief]."
+        assert setup.region.width >= len("system prompt · rule token")
+        await ask(pilot, "/clear")
+        await wait_until(pilot, lambda: not setup.display)
+
+
 async def test_what_is_wrong_is_said_and_nothing_is_lost() -> None:
     async with make_app("happy").run_test(size=WIDE) as pilot:
         app = await until_ready(pilot)
@@ -195,7 +214,7 @@ async def test_the_list_closes_when_the_cursor_leaves() -> None:
         await wait_until(pilot, lambda: listed(pilot) == [])
         await pilot.press("right")
         await write(pilot, "a")
-        assert listed(pilot) == ["/draft NAME"]
+        assert listed(pilot) == ["/draft [NAME]"]
         await pilot.press("backspace", "backspace", "backspace", "backspace")
         assert listed(pilot) == []
 

@@ -4,13 +4,17 @@ After a change that is meant: `pytest tests/tui/test_snapshots.py --snapshot-upd
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
+from specchat.choosing.choice import Asked, choose
 from specchat.engine.protocol import Failed
 from specchat.hub.progress import Progress
+from specchat.pairing.machine import Conditions
 from specchat.tui.app import SpecchatApp
 from specchat.tui.downloads import Downloading
 from specchat.tui.screens.timeline import TimelineScreen
@@ -20,14 +24,17 @@ from specchat.tui.widgets.loading_bar import LoadingBar
 from specchat.tui.widgets.thought import ThoughtLine
 from tui.offers import FIRST, LATER, app_with
 from tui.screen_driver import (
+    PAIR,
     ask,
     ask_and_wait,
     make_app,
+    panel,
     prompt,
     screen,
     tails,
     until_ready,
     wait_until,
+    world_of,
 )
 from tui.test_memory import big_pair
 from tui.test_pairs_screen import until_listed
@@ -37,6 +44,7 @@ Prepare = Callable[[Pilot[None]], Awaitable[None]]
 
 SMALLEST = (60, 16)
 SMALL = (80, 24)
+LOW = (120, 24)
 WIDE = (120, 40)
 PROGRESS = Progress(
     file="qwen2.5-7b-instruct-q4_k_m.gguf",
@@ -83,6 +91,16 @@ async def crashed(pilot: Pilot[None]) -> None:
     await wait_until(pilot, lambda: tails(pilot) == ["The second line"])
     screen(pilot).hear(CRASH)
     await wait_until(pilot, lambda: not tails(pilot))
+
+
+async def set_up(pilot: Pilot[None]) -> None:
+    """An answer in a conversation that has a few things of its own."""
+    await answered(pilot)
+    await wait_until(pilot, lambda: "on battery" in panel(pilot))
+    await ask(pilot, "/system Be brief.")
+    await ask(pilot, "/length 4")
+    await ask(pilot, "/rule")
+    await wait_until(pilot, lambda: "4" in str(pilot.app.query_one("#setup", Static).content))
 
 
 async def loading(pilot: Pilot[None]) -> None:
@@ -195,10 +213,20 @@ def test_help(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert looks_the_same(snap_compare, "alarm", helped, size)
 
 
-@SIZES
+@pytest.mark.parametrize("size", [SMALL, LOW, WIDE], ids=["80x24", "120x24", "120x40"])
 def test_memory(snap_compare: Compare, size: tuple[int, int], tmp_path: Path) -> None:
-    app = app_with(big_pair(tmp_path, n_layers=140))
+    app = app_with(big_pair(tmp_path, n_layers=20 if size == LOW else 140))
     assert looks_the_same(snap_compare, app, answered, size)
+
+
+@pytest.mark.parametrize("size", [SMALL, LOW], ids=["80x24", "120x24"])
+def test_unusual_conversation_on_a_warm_machine(
+    snap_compare: Compare, size: tuple[int, int]
+) -> None:
+    warm = Conditions(temperature_c=74.2, on_battery=True)
+    world = replace(world_of("happy"), read_conditions=lambda: warm)
+    app = SpecchatApp(choose(Asked(target=PAIR.target, draft=PAIR.draft)), world=world)
+    assert looks_the_same(snap_compare, app, set_up, size)
 
 
 @pytest.mark.parametrize("size", [SMALLEST, SMALL, WIDE], ids=["60x16", "80x24", "120x40"])

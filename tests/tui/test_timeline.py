@@ -135,7 +135,7 @@ def test_the_legend_of_shares_has_percentages_and_seconds_where_there_is_room() 
 
 def test_the_summary_has_the_answer_in_a_line() -> None:
     assert summary(timeline(one_round())) == "9 tokens, 1 round · 4 of 8 guesses kept · 1.0 s"
-    assert summary(Timeline()).startswith("No rounds yet")
+    assert summary(Timeline()).plain.startswith("No rounds yet")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,10 @@ from specchat.choosing.placing import place
 from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.loading_bar import LoadingBar
+from specchat.tui.widgets.memory_bars import MemoryBars
 from specchat.tui.world import World
 from support.header_files import layers, texts, write_header_file
+from tui.offers import app_with
 from tui.screen_driver import (
     PAIR,
     WIDE,
@@ -33,6 +35,7 @@ from tui.screen_driver import (
     until_ready,
     wait_until,
 )
+from tui.test_memory import bars, big_pair
 from unit.machines import CARD_8
 
 
@@ -200,6 +203,21 @@ async def test_after_a_crash_less_is_offered_step_by_step_draft_first() -> None:
             await until_ready(pilot)
             assert f"W{offered}" in cards(pilot)[-1]
         assert "Draft-0.5B" not in str(app.query_one("#names", Static).content)
+
+
+async def test_what_was_started_with_less_has_its_own_bars_of_memory(tmp_path: Path) -> None:
+    app = app_with(big_pair(tmp_path, n_layers=20), "crash")
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot)
+        whole = bars(pilot)
+        await ask(pilot, "first")
+        await wait_until(pilot, lambda: app.state == "broken")
+        await pilot.press("ctrl+l")
+        await until_ready(pilot)
+        assert app.query_one(MemoryBars).display
+        assert "CUDA0" in bars(pilot)
+        assert "▓" in whole
+        assert "▓" not in bars(pilot)
 
 
 async def test_less_is_offered_by_a_button_and_not_after_a_file_that_is_no_model() -> None:

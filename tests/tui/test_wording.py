@@ -32,6 +32,14 @@ def test_rate_and_seconds() -> None:
     assert wording.seconds(24.4) == "24 s"
 
 
+@pytest.mark.parametrize(
+    ("duration", "shown"),
+    [(0.4, "now"), (59.9, "59 s ago"), (60, "1 min ago"), (3599, "59 min ago"), (7300, "2 h ago")],
+)
+def test_an_age_is_never_rounded_up(duration: float, shown: str) -> None:
+    assert wording.ago(duration) == shown
+
+
 def test_a_bar_is_exact_to_an_eighth() -> None:
     assert wording.bar(0.0, 4) == "    "
     assert wording.bar(1.0, 4) == "████"
@@ -46,7 +54,7 @@ def test_a_sparkline_is_scaled_to_its_largest_value() -> None:
 
 
 def test_the_figures_of_an_answer_without_rounds_are_not_made_up() -> None:
-    assert wording.figures_line(Figures()) == ""
+    assert wording.figures_shown(Figures()) == []
 
 
 def test_control_characters_become_visible() -> None:

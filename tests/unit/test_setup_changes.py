@@ -4,10 +4,10 @@ import pytest
 
 from specchat.chat.records import Setup
 from specchat.errors import InvalidSetting
-from specchat.settings import Settings
+from specchat.settings import ChatSettings, Preset, Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.answer_settings import AnswerSettings
-from specchat.tui.setup_changes import CHANGES, LoadedFor, change
+from specchat.tui.setup_changes import CHANGES, LoadedFor, change, in_force, present
 from specchat.tui.slash import COMMANDS
 
 LOADED = LoadedFor(longest_draft=16, has_draft=True)
@@ -91,3 +91,54 @@ def test_no_preset_takes_everything_back() -> None:
 
 def test_every_change_is_a_command() -> None:
     assert set(CHANGES) <= {command.action for command in COMMANDS}
+
+
+def test_what_holds_is_told_with_who_says_so() -> None:
+    settings = Settings(presets={"code": Preset(system="Only code.")})
+    plain = AnswerSettings(settings, given={"rule": "token"})
+    own, _ = change(plain, "conversation.length", "32", LOADED)
+    coded, _ = change(plain, "conversation.preset", "code", LOADED)
+
+    assert present(plain, "conversation.system", LOADED) == "There is no system prompt."
+    assert present(coded, "conversation.system", LOADED) == "Set by the preset code: Only code."
+    assert present(plain, "conversation.preset", LOADED) == "No preset holds."
+    assert present(coded, "conversation.preset", LOADED) == "The preset code holds."
+    assert present(own, "conversation.length", LOADED) == (
+        "Drafts of 32 tokens. This pair is loaded for at most 16, though; begin specchat with "
+        "--draft-length 32 for more. Set by this conversation."
+    )
+    assert present(plain, "conversation.rule", LOADED) == (
+        "Guesses are kept by the rule token. Set by the command line."
+    )
+    assert present(plain, "conversation.drafter", LOADED).endswith(". As in the settings.")
+
+
+def test_a_preset_that_is_gone_is_told_of() -> None:
+    lost = AnswerSettings(Settings(), setup=Setup(preset="code"))
+
+    assert "code is not in the settings any more" in present(lost, "conversation.preset", LOADED)
+    assert in_force(lost) == ["no preset code"]
+
+
+def test_a_long_system_prompt_is_told_in_part() -> None:
+    answers = AnswerSettings(Settings(chat=ChatSettings(system="Be brief.\n" * 100)))
+
+    told = present(answers, "conversation.system", LOADED)
+    assert told.startswith("As in the settings: Be brief. Be brief.")
+    assert len(told) < 300
+    assert "\n" not in told
+
+
+def test_what_is_not_usual_is_named_in_few_words() -> None:
+    unusual = SpeculationSettings(drafter="ngram", draft_length=0, rule="coupled")
+    settings = Settings(
+        speculation=unusual, presets={"code": Preset(system="Only code.", speculation=unusual)}
+    )
+
+    assert in_force(AnswerSettings(Settings())) == []
+    assert in_force(AnswerSettings(settings, setup=Setup(preset="code"))) == [
+        "preset code", "system prompt", "drafter ngram", "length 0", "rule coupled"
+    ]  # fmt: skip
+    assert in_force(AnswerSettings(Settings(), setup=Setup(system="Be brief."))) == [
+        "system prompt"
+    ]

@@ -1,10 +1,14 @@
 """What is tried after the engine died: the draft goes first, then context, then layers."""
 
+from pathlib import Path
+
 import pytest
 
-from specchat.choosing.less import with_less
+from specchat.choosing.less import memory_of, with_less
 from specchat.engine.protocol import Load, Pair, Plan
 from specchat.pairing.memory import MemoryPlan
+from support.header_files import layers, texts, write_header_file
+from unit.machines import CARD_8
 
 
 def planned(n_ctx: int = 8192, n_gpu_layers: int = 0) -> MemoryPlan:
@@ -69,3 +73,29 @@ def test_all_else_stays_as_it_was() -> None:
         Pair("t.gguf"),
         Plan(n_threads=3, rpc=("a:1",), n_gpu_layers=0, n_ctx=4096, built_in_heads=False),
     )
+
+
+def test_every_step_takes_less_of_the_card_and_is_planned_as_it_is(tmp_path: Path) -> None:
+    own = {"block_count": 4, "attention.head_count": 16, "attention.head_count_kv": 4}
+    path = write_header_file(
+        tmp_path / "t.gguf",
+        "qwen2",
+        tokens=texts(100),
+        shapes=layers(4, 2048, 100),
+        own=own | {"embedding_length": 2048},
+    )
+    target = Pair(str(path))
+    plans = [
+        memory_of(Load(target, plan), CARD_8)
+        for plan in (Plan(n_ctx=16384), Plan(n_ctx=8192), Plan(n_ctx=8192, n_gpu_layers=2), Plan())
+    ]
+
+    assert [(plan.n_ctx, plan.n_gpu_layers) for plan in plans if plan] == [
+        (16384, 5), (8192, 5), (8192, 2), (8192, 5)
+    ]  # fmt: skip
+    used = [plan.shares[0].used_bytes for plan in plans if plan]
+    assert used[0] > used[1] > used[2]
+
+
+def test_a_file_that_cannot_be_read_has_no_plan() -> None:
+    assert memory_of(Load(Pair("/nowhere/t.gguf")), CARD_8) is None

@@ -5,7 +5,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from specchat.engine.protocol import Load, Pair
-from specchat.pairing.memory import SHORTEST_N_CTX, USUAL_N_CTX, MemoryPlan
+from specchat.pairing.gguf_file import header_of
+from specchat.pairing.machine import Machine
+from specchat.pairing.memory import SHORTEST_N_CTX, USUAL_N_CTX, MemoryPlan, Wishes, plan_memory
+from specchat.pairing.shape_header import shape_from_header
 
 
 class Less(NamedTuple):
@@ -45,3 +48,26 @@ def with_less(load: Load, plan: MemoryPlan | None = None) -> Less | None:
     what = f"With {fewer} layer{'s' if fewer > 1 else ''} on the GPU instead of {layers}."
     words = what if fewer else "Without the GPU."
     return Less(Load(load.pair, replace(load.plan, n_gpu_layers=fewer)), words)
+
+
+def memory_of(load: Load, machine: Machine) -> MemoryPlan | None:
+    """What a load takes as it is, where nothing drafts but n-grams; nothing of it gives way.
+
+    Returns:
+        None where the target's header cannot be read.
+    """
+    header = header_of(load.pair.target)
+    if header is None:
+        return None
+    shape, plan = shape_from_header(header), load.plan
+    everything = len(shape.layers) + 1
+    wishes = Wishes(
+        n_ctx=plan.n_ctx or min(USUAL_N_CTX, shape.n_ctx_train or USUAL_N_CTX),
+        n_gpu_layers=everything if plan.n_gpu_layers < 0 else plan.n_gpu_layers,
+        cache_type=plan.cache_type,
+        experts_in_ram=plan.experts_in_ram,
+        max_draft_length=plan.max_draft_length,
+        whole_window_cache=plan.whole_window_cache,
+        n_snapshots=plan.n_snapshots,
+    )
+    return plan_memory(machine, shape, None, wishes)

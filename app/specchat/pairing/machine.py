@@ -37,3 +37,16 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     logical_cores: int = 1
     on_battery: bool | None = None
     """None: there is no battery."""
+
+
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What changes about a machine while it works; None: nobody tells."""
+
+    temperature_c: float | None = None
+    """Of its hottest sensor on processor and graphics, in degrees Celsius."""
+    on_battery: bool | None = None
+
+    @property
+    def are_known(self) -> bool:
+        """Whether any of it is told."""
+        return self.temperature_c is not None or self.on_battery is not None

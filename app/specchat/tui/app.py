@@ -22,6 +22,7 @@ from specchat.engine.protocol import (
     Round,
 )
 from specchat.errors import EngineCrashed
+from specchat.pairing.machine import Conditions
 from specchat.settings import Settings
 from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.broken import card_of_broken
@@ -34,6 +35,7 @@ from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
 from specchat.tui.interrupts import Interrupts
 from specchat.tui.keys import BINDINGS, commands
+from specchat.tui.machine_watch import watch_machine
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import PairSwitch
 from specchat.tui.preferences import Preferences, has_ansi_theme
@@ -41,6 +43,7 @@ from specchat.tui.screens.compare import CompareScreen
 from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.screens.press_key import PressKeyScreen
+from specchat.tui.setup_changes import in_force
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.download_line import DownloadLine
 from specchat.tui.widgets.loading_bar import LoadingBar
@@ -51,6 +54,7 @@ from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import (
     REFRESHES_PER_SECOND,
     LiveFigures,
+    PanelRoom,
     SpeculationLine,
     SpeculationPanel,
 )
@@ -62,6 +66,9 @@ if TYPE_CHECKING:
 
 DEFAULTS = Settings()
 NOTHING_GIVEN: Mapping[str, Any] = {}
+
+AGEING_S = 5.0
+"""Seconds after which it is looked how old the figures are, while nothing else happens."""
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the panel folds to a line."""
@@ -96,7 +103,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._preferences = Preferences(self, settings, self._settings_changed)
         world = world or World()
         self._resumes = resume
-        self._live = LiveFigures()
+        self._world = world
+        self._live = LiveFigures(clock=world.clock)
         self._top_line = TopLine()
         self._loading_bar = LoadingBar()
         self._panel = SpeculationPanel()
@@ -132,7 +140,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
             yield self._pane
             with Vertical(id="panel") as panel:
                 panel.border_title = "speculation"
-                yield self._panel
+                yield PanelRoom(self._panel)
                 yield self._memory
         yield self._line
         yield Footer(show_command_palette=False)
@@ -141,6 +149,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
         """Load, or ask what to load; the person can write meanwhile."""
         self._preferences.begin(self._prompt)
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
+        self.set_interval(AGEING_S, self._show_speculation)
+        self.run_worker(watch_machine(self._world.read_conditions, self._heed), group="machine")
         self._prompt.focus()
         self._show_figures()
         if self._resumes:
@@ -341,6 +351,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._pane.loaded = event
         self._top_line.show_loaded(event, self._loader.plan, self._loader.machine)
         self._memory.show(self._loader.plan, self._loader.machine)
+        self._line.show_memory(self._loader.plan, self._loader.machine)
         self._loading_bar.display = False
         self._pane.chat.settle_cards()
         self._pane.chat.add(*Card.of_notices(self._loader.loaded(event.notices)))
@@ -362,7 +373,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     @on(ConversationPane.Changed)
     def show_state(self) -> None:
-        """Keys and figures are those of what goes on now."""
+        """Keys and figures are those of what goes on now, and so is what holds."""
+        self._top_line.show_setup(in_force(self._pane.answers))
         self.refresh_bindings()
         if self.state == "answering":
             self._beat.resume()
@@ -392,6 +404,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         pair = self._loader.choice.load.pair
         self._top_line.begin(pair)
         self._memory.show(None, None)
+        self._line.show_memory(None, None)
         self._loading_bar.begin(pair)
         self._pane.engine_is("loading")
         self._prompt.focus()
@@ -403,5 +416,12 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def _show_figures(self) -> None:
         self._top_line.show_context(self._live.n_past, self._live.left_out)
+        self._show_speculation()
+
+    def _heed(self, conditions: Conditions) -> None:
+        self._live.conditions = conditions
+        self._show_speculation()
+
+    def _show_speculation(self) -> None:
         self._panel.show(self._live)
         self._line.show(self._live)

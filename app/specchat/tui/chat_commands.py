@@ -11,7 +11,7 @@ from specchat.engine.protocol import Notice
 from specchat.tui.bench_command import bench_command
 from specchat.tui.command_runner import Obey
 from specchat.tui.copying import answer_text, last_code, told
-from specchat.tui.setup_changes import CHANGES, LoadedFor, change
+from specchat.tui.setup_changes import CHANGES, LoadedFor, change, present
 from specchat.tui.slash import Names, Value
 from specchat.tui.widgets.card import Card
 from specchat.tui.wording import SEPARATOR, shorten
@@ -58,12 +58,16 @@ class ChatCommands:
         }
 
     def change(self, action: str, argument: str) -> None:
-        """Change what holds for the conversation, from the next answer on."""
+        """Change what holds for the conversation, from the next answer on; without an argument,
+        tell what holds."""
         pane = self._pane
         loaded = LoadedFor(
             longest_draft=self._load().plan.max_draft_length,
             has_draft=pane.loaded is None or pane.loaded.drafter != "ngram",
         )
+        if not argument:
+            pane.prompt.say(present(pane.answers, action, loaded))
+            return
         answers, said = change(pane.answers, action, argument, loaded)
         pane.set_up(answers)
         pane.prompt.say(said)

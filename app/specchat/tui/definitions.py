@@ -1,6 +1,20 @@
-"""What every figure means: the words of docs/numbers.md, which a test holds against these."""
+"""What every figure means: the words of docs/numbers.md, which a test holds against these.
 
-from typing import NamedTuple
+F1 lists all of them. Where a figure is shown, its text is made by `figure`, and the mouse brings
+its definition.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from textual.content import Content
+from textual.style import Style
+
+from specchat.tui.wording import SEPARATOR
+
+_FIGURE = "figure"
+"""Under which a style has the name of a figure."""
 
 
 class Definition(NamedTuple):
@@ -18,6 +32,11 @@ FIGURES = (
         "one); tokens after it were never tested",
     ),
     Definition("accepted", "tested tokens kept"),
+    Definition(
+        "refused",
+        "drafted tokens that were not kept: the first one that the target refused in a round, and "
+        "those after it",
+    ),
     Definition("acceptance", "accepted / tested; none while nothing was tested"),
     Definition(
         "emitted",
@@ -65,6 +84,22 @@ FIGURES = (
         "the others",
     ),
     Definition(
+        "share by drafter",
+        "n-gram: accepted by n-gram / accepted; beside it the rest, which the draft model or the "
+        "heads brought",
+    ),
+    Definition(
+        "reason",
+        "what was done in the last round and why; costs and saves are milliseconds: those that a "
+        "draft of this length is expected to add to a round, and those that the tokens expected "
+        "to be kept of it would take at the rate of late",
+    ),
+    Definition(
+        "prompt, draft, target, our own",
+        "in the timeline: prompt, draft, verify and overhead seconds; in the bar, and added up in "
+        "the line above it, those of the answer, below the columns those of a round",
+    ),
+    Definition(
         "origin of a token",
         "n-gram or draft: a guess of that drafter which was kept; corrected: the target's own in "
         "place of a refused guess; plain: the target's own where nothing was refused",
@@ -96,11 +131,50 @@ FIGURES = (
     ),
     Definition(
         "context",
-        "tokens in the target's KV cache, of those that it has room for",
+        "tokens in the target's KV cache, of those that it has room for; left out: the first "
+        "messages, where not all of them fit",
     ),
     Definition(
         "memory",
         "bytes that the plan gives the pair on a device: weights, KV cache and compute buffers, of "
         "all that the device has; the bar shows what others use, too",
     ),
+    Definition(
+        "temperature",
+        "the hottest sensor of processor and graphics that the system tells of, read every 5 s; "
+        "nothing where it tells of none",
+    ),
+    Definition(
+        "on battery",
+        "the machine lives on its battery, and most then compute more slowly to save it",
+    ),
 )
+
+_MEANINGS = dict(FIGURES)
+
+
+def definition(name: str) -> Content:
+    """A figure's name and what it means, for a tooltip."""
+    return Content.assemble((name, "bold"), f": {_MEANINGS[name]}")
+
+
+def figure(name: str, text: Content | str) -> Content:
+    """A text that shows this figure."""
+    return (text if isinstance(text, Content) else Content(text)).stylize(_style(name))
+
+
+def figures_line(figures: Iterable[tuple[str, str]]) -> Content:
+    """Figures in a line, given by their names and how they are shown."""
+    return Content(SEPARATOR).join(figure(name, text) for name, text in figures)
+
+
+def defined_by(meta: Mapping[str, Any]) -> Content | None:
+    """What the figure means whose text has this in its style; None where there is none."""
+    name = meta.get(_FIGURE)
+    return definition(name) if name is not None else None
+
+
+@cache
+def _style(name: str) -> Style:
+    assert name in _MEANINGS, f"{name} is not defined"
+    return Style.from_meta({_FIGURE: name})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -79,12 +80,15 @@ class PairLoader:
 
     async def load_less(self) -> None:
         """Load what `less` has found, and deliver events until its engine ends."""
+        from specchat.choosing.less import memory_of
+
         less = self._less
-        if less is None:
+        if less is None or self.machine is None:
             await self.load()
             return
         await self.engine.close()
-        self._load, self._less, self.plan = less.load, None, None
+        self._load, self._less = less.load, None
+        self.plan = await asyncio.to_thread(memory_of, less.load, self.machine)
         self._notices = (
             Notice("less", "Started with less", less.sentence, "F2 shows other pairs."),
         )

@@ -1,10 +1,11 @@
-"""What a command changes for the conversation: pure, and each change said in a sentence."""
+"""What a command changes for the conversation, and what holds in it: pure, and said in words."""
 
 from dataclasses import dataclass
 
-from specchat.speculation.settings import DraftLength
+from specchat.speculation.settings import DraftLength, SpeculationSettings
 from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.slash import DRAFTERS, NO_PRESET, NO_SYSTEM, draft_length
+from specchat.tui.wording import shorten
 
 CHANGES = (
     "conversation.drafter",
@@ -14,6 +15,9 @@ CHANGES = (
     "conversation.preset",
 )
 """Actions that change the conversation's setup."""
+
+TOLD_CHARACTERS = 240
+"""Of a system prompt."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +45,68 @@ def change(
         case "conversation.preset":
             return _preset(answers, argument)
         case "conversation.drafter":
-            means = DRAFTERS.get(argument, argument)
-            said = f"Who guesses: {means}.{_no_draft(argument, loaded)}"
-            return answers.with_speculation(drafter=argument), said
+            return answers.with_speculation(drafter=argument), _drafter_text(argument, loaded)
         case "conversation.rule":
             changed = answers.with_speculation(rule=argument)
-            rule = changed.speculation.effective_rule(changed.sampling)
-            here = f", which is {rule} here" if rule != argument else ""
-            return changed, f"Guesses are kept by the rule {argument}{here}."
+            return changed, _rule_text(changed)
         case "conversation.length":
             length = draft_length(argument)
-            said = f"{_length_text(length)}{_too_long(length, loaded)}"
-            return answers.with_speculation(draft_length=length), said
+            return answers.with_speculation(draft_length=length), _length_text(length, loaded)
     raise ValueError(f"{action} changes no setup")
+
+
+def present(answers: AnswerSettings, action: str, loaded: LoadedFor) -> str:
+    """What holds now of that which a command changes, and who says so."""
+    speculation = answers.speculation
+    match action:
+        case "conversation.system":
+            prompt = " ".join((answers.system or "").split())
+            if not prompt:
+                return "There is no system prompt."
+            return f"{_set_by(answers, 'chat', 'system')}: {shorten(prompt, TOLD_CHARACTERS)}"
+        case "conversation.preset":
+            if answers.lost_preset:
+                return f"The preset {answers.lost_preset} is not in the settings any more."
+            return f"The preset {answers.preset} holds." if answers.preset else "No preset holds."
+        case "conversation.drafter":
+            said = _drafter_text(speculation.drafter, loaded)
+            return f"{said} {_set_by(answers, 'speculation', 'drafter')}."
+        case "conversation.rule":
+            return f"{_rule_text(answers)} {_set_by(answers, 'speculation', 'rule')}."
+        case "conversation.length":
+            said = _length_text(speculation.draft_length, loaded)
+            return f"{said} {_set_by(answers, 'speculation', 'draft_length')}."
+    raise ValueError(f"{action} changes no setup")
+
+
+def in_force(answers: AnswerSettings) -> list[str]:
+    """What holds otherwise than where nothing is set, in a few words each."""
+    default, now = SpeculationSettings(), answers.speculation
+    found = [
+        (f"preset {answers.preset}", answers.preset),
+        (f"no preset {answers.lost_preset}", answers.lost_preset),
+        ("system prompt", answers.system),
+        (f"drafter {now.drafter}", now.drafter != default.drafter),
+        (f"length {now.draft_length}", now.draft_length != default.draft_length),
+        (f"rule {now.rule}", now.rule != default.rule),
+    ]
+    return [words for words, holds in found if holds]
+
+
+def _set_by(answers: AnswerSettings, table: str, name: str) -> str:
+    found = answers.instead(table, name)
+    return f"Set by {found[1]}" if found is not None else "As in the settings"
+
+
+def _drafter_text(drafter: str, loaded: LoadedFor) -> str:
+    return f"Who guesses: {DRAFTERS.get(drafter, drafter)}.{_no_draft(drafter, loaded)}"
+
+
+def _rule_text(answers: AnswerSettings) -> str:
+    asked = answers.speculation.rule
+    rule = answers.speculation.effective_rule(answers.sampling)
+    here = f", which is {rule} here" if rule != asked else ""
+    return f"Guesses are kept by the rule {asked}{here}."
 
 
 def _preset(answers: AnswerSettings, name: str) -> tuple[AnswerSettings, str]:
@@ -63,14 +116,16 @@ def _preset(answers: AnswerSettings, name: str) -> tuple[AnswerSettings, str]:
     return answers.with_preset(name), f"This conversation is as the preset {name} has it now."
 
 
-def _length_text(length: DraftLength) -> str:
+def _length_text(length: DraftLength, loaded: LoadedFor) -> str:
     if length == "auto":
         return "The draft length follows what pays."
-    return "Plain decoding: nothing is guessed." if length == 0 else f"Drafts of {length} tokens."
+    if length == 0:
+        return "Plain decoding: nothing is guessed."
+    return f"Drafts of {length} tokens.{_too_long(length, loaded)}"
 
 
-def _too_long(length: DraftLength, loaded: LoadedFor) -> str:
-    if length == "auto" or length <= loaded.longest_draft:
+def _too_long(length: int, loaded: LoadedFor) -> str:
+    if length <= loaded.longest_draft:
         return ""
     return (
         f" This pair is loaded for at most {loaded.longest_draft}, though; begin specchat with "

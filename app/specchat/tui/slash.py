@@ -58,6 +58,8 @@ class SlashCommand:
     """How the argument is called; without one there is none."""
     optional: bool = False
     """It works without its argument too."""
+    tells: bool = False
+    """Without its argument it tells what holds."""
     values: tuple[Value, ...] = ()
     source: Source | None = None
     """Where further values come from."""
@@ -67,7 +69,7 @@ class SlashCommand:
     @property
     def shown(self) -> str:
         """The command as it is written."""
-        argument = f"[{self.argument}]" if self.optional else self.argument
+        argument = f"[{self.argument}]" if self.optional or self.tells else self.argument
         return f"/{self.name} {argument}".rstrip()
 
     def known_values(self, names: Names) -> tuple[Value, ...]:
@@ -103,6 +105,7 @@ COMMANDS = (
         "Who guesses, in this conversation",
         "NAME",
         values=tuple(Value(name, DRAFTERS.get(name, "")) for name in get_args(DrafterChoice)),
+        tells=True,
     ),
     SlashCommand(
         "length",
@@ -112,6 +115,7 @@ COMMANDS = (
         "N|auto",
         values=LENGTHS,
         any_text=True,
+        tells=True,
     ),
     SlashCommand(
         "rule",
@@ -120,6 +124,7 @@ COMMANDS = (
         "How guesses are kept; all rules are lossless",
         "NAME",
         values=tuple(Value(name, RULES.get(name, "")) for name in get_args(RuleChoice)),
+        tells=True,
     ),
     SlashCommand(
         "system",
@@ -129,6 +134,7 @@ COMMANDS = (
         "TEXT",
         values=(Value(NO_SYSTEM, "no instructions"),),
         any_text=True,
+        tells=True,
     ),
     SlashCommand(
         "preset",
@@ -138,6 +144,7 @@ COMMANDS = (
         "NAME",
         values=(Value(NO_PRESET, "as in the settings"),),
         source="presets",
+        tells=True,
     ),
     SlashCommand(
         "pair",
@@ -218,13 +225,13 @@ def parse(text: str, names: Names) -> Given:
         raise SlashProblem(
             f"Tried {text.strip()}.", f"/{name} stands alone.", "Leave the rest out."
         )
-    if not argument and not command.optional and command.argument:
+    if not argument and command.argument and not (command.optional or command.tells):
         raise SlashProblem(
             f"Tried /{name}.", "Something is missing.", f"Write it as {command.shown}."
         )
     if argument and not command.any_text:
         argument = _known_value(command, argument, names)
-    if command.name == "length":
+    if command.name == "length" and argument:
         SpeculationSettings(draft_length=draft_length(argument))
     return Given(command, argument)
 
@@ -247,14 +254,15 @@ def draft_length(argument: str) -> DraftLength:
 
 
 def is_whole(text: str, names: Names) -> bool:
-    """Whether a text is a command that can be obeyed as it stands."""
+    """Whether a text is a command that can be obeyed as it stands, and is not being gone on with:
+    after its name and a space a value is about to be written."""
     if not is_command(text):
         return False
     try:
-        parse(text, names)
+        given = parse(text, names)
     except SpecchatError:
         return False
-    return True
+    return bool(given.argument) or not (given.command.tells and text[-1].isspace())
 
 
 def complete(typed: str, names: Names) -> list[Suggestion]:

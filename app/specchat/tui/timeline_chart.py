@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from textual.content import Content
 
+from specchat.tui.definitions import figure
 from specchat.tui.timeline import Timeline, TimelineRound
 from specchat.tui.wording import KIND_WORDS, SEPARATOR, percent, seconds, visible
 
@@ -25,6 +26,15 @@ SHARES: dict[Share, tuple[str, str, str]] = {
     "own": ("░", "our own", "$warning"),
 }
 """The glyph, the word and the colour of each part of the time."""
+FIGURES_OF_SHARES: dict[Share, str] = {
+    "prefill": "prompt seconds",
+    "draft": "draft seconds",
+    "verify": "verify seconds",
+    "own": "overhead seconds",
+}
+"""What each part of the time is called where it is defined."""
+TIMES = "prompt, draft, target, our own"
+"""What all of them are called there."""
 
 Cell = tuple[str, str]
 """A glyph and its style."""
@@ -123,37 +133,44 @@ def share_legend(parts: dict[Share, float], width: int) -> Content:
 
 
 def _legend_line(parts: dict[Share, float], figures: Callable[[float], str]) -> Content:
-    pieces: list[str | Cell] = []
+    pieces = []
     for name, took in parts.items():
         glyph, word, style = SHARES[name]
-        pieces += ["  " if pieces else "", (glyph, style), f" {word} {figures(took)}"]
-    return Content.assemble(*pieces)
+        text = Content.assemble((glyph, style), f" {word} {figures(took)}")
+        pieces.append(figure(FIGURES_OF_SHARES[name], text))
+    return Content("  ").join(pieces)
 
 
 def chart_legend() -> Content:
     """What the columns mean."""
     letters = {"n": "n-gram", "d": "draft", "·": "no guess"}
-    return Content.assemble(
-        (ACCEPTED, STYLES_OF_SOURCES["model"]),
-        " accepted  ",
-        (REFUSED, "$foreground-muted"),
-        " refused  ",
-        "  ".join(f"{letter} {word}" for letter, word in letters.items()),
+    accepted = Content.assemble((ACCEPTED, STYLES_OF_SOURCES["model"]), " accepted")
+    refused = Content.assemble((REFUSED, "$foreground-muted"), " refused")
+    who = "  ".join(f"{letter} {word}" for letter, word in letters.items())
+    return Content("  ").join(
+        [
+            figure("accepted", accepted),
+            figure("refused", refused),
+            figure("origin of a token", who),
+        ]
     )
 
 
-def summary(timeline: Timeline) -> str:
+def summary(timeline: Timeline) -> Content:
     """The answer in a line."""
     figures = timeline.figures
     if not timeline.rounds:
-        return "No rounds yet: ask something, and they show here."
-    parts = [f"{_count(figures.emitted, 'token')}, {_count(figures.rounds, 'round')}"]
+        return Content("No rounds yet: ask something, and they show here.")
+    emitted = figure("emitted", _count(figures.emitted, "token"))
+    rounds = figure("rounds", _count(figures.rounds, "round"))
+    parts = [Content(", ").join([emitted, rounds])]
     if figures.acceptance is not None:
-        parts.append(f"{figures.accepted} of {figures.drafted} guesses kept")
-    parts.append(seconds(timeline.prefill_s + figures.decode_s))
+        kept = f"{figures.accepted} of {figures.drafted} guesses kept"
+        parts.append(figure("accepted", kept))
+    parts.append(figure(TIMES, seconds(timeline.prefill_s + figures.decode_s)))
     if not timeline.ended:
-        parts.append("going on")
-    return SEPARATOR.join(parts)
+        parts.append(Content("going on"))
+    return Content(SEPARATOR).join(parts)
 
 
 def position(timeline: Timeline, index: int) -> str:
@@ -161,7 +178,7 @@ def position(timeline: Timeline, index: int) -> str:
     return f"round {index + 1} of {len(timeline.rounds)}"
 
 
-def in_words(timeline: Timeline, index: int) -> list[str]:
+def in_words(timeline: Timeline, index: int) -> list[Content]:
     """The figures of one round, in four lines."""
     each = timeline.rounds[index]
     milliseconds = [
@@ -173,21 +190,29 @@ def in_words(timeline: Timeline, index: int) -> list[str]:
     text = visible(each.text).replace("\n", "↵")
     return [
         _outcome(each),
-        each.reason,
-        f"{each.total_s * 1e3:.1f} ms: {', '.join(milliseconds)}",
-        f"{KIND_WORDS[each.kind]}: {text}" if text else "no text yet",
+        figure("reason", each.reason),
+        figure(TIMES, f"{each.total_s * 1e3:.1f} ms: {', '.join(milliseconds)}"),
+        Content(f"{KIND_WORDS[each.kind]}: {text}" if text else "no text yet"),
     ]
 
 
-def _outcome(each: TimelineRound) -> str:
+def _outcome(each: TimelineRound) -> Content:
     if not each.drafted:
-        return f"no guesses, {_count(each.emitted, 'token')} of the target's own"
+        plain = f"no guesses, {_count(each.emitted, 'token')} of the target's own"
+        return figure("origin of a token", plain)
     who = "n-gram" if each.source == "ngram" else "draft"
-    words = f"drafted {each.drafted} ({who}), accepted {each.accepted}"
-    if each.accepted < each.drafted:
-        return f"{words}, then corrected"
     own = each.emitted - each.accepted
-    return f"{words}, and {own} of the target's own" if own else f"{words}, the end among them"
+    if each.accepted < each.drafted:
+        end = "then corrected"
+    else:
+        end = f"and {own} of the target's own" if own else "the end among them"
+    return Content(", ").join(
+        [
+            figure("drafted", f"drafted {each.drafted} ({who})"),
+            figure("accepted", f"accepted {each.accepted}"),
+            figure("origin of a token", end),
+        ]
+    )
 
 
 def _count(number: int, noun: str) -> str:

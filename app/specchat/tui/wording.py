@@ -70,22 +70,33 @@ def seconds(duration: float) -> str:
     return f"{duration:.{digits}f} s"
 
 
-def figures_line(figures: Figures) -> str:
-    """What one answer's figures come to, in a line."""
+def ago(duration: float) -> str:
+    """How long ago something was, given in seconds: now, 24 s ago, 5 min ago, 3 h ago."""
+    if duration < 1:
+        return "now"
+    for size, unit in ((3600, "h"), (60, "min")):
+        if duration >= size:
+            return f"{duration // size:.0f} {unit} ago"
+    return f"{duration // 1:.0f} s ago"
+
+
+def figures_shown(figures: Figures) -> list[tuple[str, str]]:
+    """One answer's figures in short: the name of each, and how it is shown."""
     parts = []
     if figures.acceptance is not None:
-        parts.append(f"{percent(figures.acceptance)} accepted")
+        parts.append(("acceptance", f"{percent(figures.acceptance)} accepted"))
     elif figures.rounds:
-        parts.append("nothing drafted")
+        parts.append(("drafted", "nothing drafted"))
     if figures.acceptance is not None and figures.tokens_per_round is not None:
-        parts.append(f"{figures.tokens_per_round:.1f} a round")
+        parts.append(("tokens per round", f"{figures.tokens_per_round:.1f} a round"))
     if figures.tokens_per_second is not None:
-        parts.append(rate(figures.tokens_per_second))
+        parts.append(("tok/s", rate(figures.tokens_per_second)))
     if figures.speed_up is not None:
-        parts.append(f"{figures.speed_up:.2f}x plain")
+        parts.append(("speed-up", f"{figures.speed_up:.2f}x plain"))
     if figures.time_to_first_token_s is not None:
-        parts.append(f"{seconds(figures.time_to_first_token_s)} to first")
-    return SEPARATOR.join(parts)
+        first = f"{seconds(figures.time_to_first_token_s)} to first"
+        parts.append(("time to first token", first))
+    return parts
 
 
 def bar(fraction: float, width: int) -> str:

@@ -5,6 +5,7 @@ The modules behind it are imported when they are needed: the screen is up before
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from specchat.choosing.choice import Asked, Choice
     from specchat.choosing.offers import Offers
     from specchat.choosing.placing import Placed
-    from specchat.pairing.machine import Machine
+    from specchat.pairing.machine import Conditions, Machine
     from specchat.tui.on_disk import OnDisk
 
 
@@ -55,11 +56,19 @@ def store_here() -> Store:
     return open_store()
 
 
+def conditions_here() -> Conditions:
+    """Temperature and power of this machine."""
+    from specchat.host import conditions
+
+    return conditions()
+
+
 @dataclass(frozen=True)
 class World:
     """How the engine is started, and who answers questions about this machine.
 
-    `choose`, `find_offers` and `look_at_disk` take their time and are called in a thread.
+    `choose`, `find_offers`, `look_at_disk` and `read_conditions` take their time and are called in
+    a thread.
     """
 
     engine_command: Sequence[str] = ENGINE_COMMAND
@@ -68,3 +77,6 @@ class World:
     find_offers: Callable[[int, tuple[str, ...], Machine | None], Offers] = offers_here
     look_at_disk: Callable[[Machine], OnDisk] = disk_here
     open_store: Callable[[], Store] = store_here
+    read_conditions: Callable[[], Conditions] = conditions_here
+    clock: Callable[[], float] = time.monotonic
+    """Seconds since some moment."""

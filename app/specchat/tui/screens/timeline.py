@@ -6,6 +6,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
@@ -19,6 +20,7 @@ from specchat.tui.timeline_chart import (
     shares,
     summary,
 )
+from specchat.tui.widgets.defined import Defined
 from specchat.tui.widgets.rounds_chart import RoundsChart
 
 LOOKS_PER_SECOND = 4
@@ -48,12 +50,12 @@ class TimelineScreen(ModalScreen[None]):
         self._box = Vertical(id="timeline")
         self._box.border_title = "timeline"
         self._seen = -1
-        self._summary = Static(markup=False, id="summary")
+        self._summary = Defined(markup=False, id="summary")
         self._bar = Static(id="bar")
-        self._bar_legend = Static(id="bar-legend")
+        self._bar_legend = Defined(id="bar-legend")
         self._chart = RoundsChart(timeline)
-        self._chart_legend = Static(chart_legend(), id="chart-legend")
-        self._words = Static(markup=False, id="words")
+        self._chart_legend = Defined(chart_legend(), id="chart-legend")
+        self._words = Defined(markup=False, id="words")
 
     def compose(self) -> ComposeResult:
         with self._box:
@@ -103,4 +105,4 @@ class TimelineScreen(ModalScreen[None]):
         if self._timeline.rounds:
             cursor = self._chart.cursor
             self._box.border_subtitle = position(self._timeline, cursor)
-            self._words.update("\n".join(in_words(self._timeline, cursor)))
+            self._words.update(Content("\n").join(in_words(self._timeline, cursor)))

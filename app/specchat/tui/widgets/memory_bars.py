@@ -5,6 +5,7 @@ from textual.widgets import Static
 
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
+from specchat.tui.definitions import definition
 from specchat.tui.memory_lines import legend_line, narrow_lines
 
 
@@ -13,7 +14,7 @@ class MemoryBars(Static):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
-        self.tooltip = legend_line()
+        self.tooltip = Content("\n").join([definition("memory"), legend_line()])
         self._plan: MemoryPlan | None = None
         self._machine: Machine | None = None
         self.display = False

@@ -7,6 +7,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
@@ -16,9 +17,11 @@ from specchat.chat.records import Message as Kept
 from specchat.chat.records import State
 from specchat.engine.protocol import Notice
 from specchat.speculation.metrics import Figures
+from specchat.tui.definitions import figures_line
 from specchat.tui.widgets.answer_body import AnswerBody, GetTokens
+from specchat.tui.widgets.defined import Defined
 from specchat.tui.widgets.long_text import LongText
-from specchat.tui.wording import SEPARATOR, figures_line, visible
+from specchat.tui.wording import SEPARATOR, figures_shown, visible
 
 Wish = Literal[
     "edit", "again", "go_on", "previous", "next", "branch_off", "copy", "above", "below", "leave"
@@ -140,7 +143,7 @@ class Answer(Said):
         self, message: int = 0, place: tuple[int, int] = (1, 1), opened: str | None = None
     ) -> None:
         super().__init__("model", message, place)
-        self._note = Static("waiting for the engine", markup=False, classes="note")
+        self._note = Defined("waiting for the engine", markup=False, classes="note")
         self._alarms = Vertical(classes="alarms")
         self._body = AnswerBody(opened, lambda: None, self._note, self._alarms, classes="said")
 
@@ -191,7 +194,7 @@ class Answer(Said):
         """Add text that came. `parts`: its figures so far, by kind of text."""
         self._body.write(text, parts)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str | Content) -> None:
         """Tell what is going on; an empty text hides the line."""
         self._note.update(text)
         self._note.display = bool(text)
@@ -210,9 +213,9 @@ class Answer(Said):
             remark: what else is worth a line.
         """
         self._body.finish()
-        line = figures_line(figures) if figures else ""
-        line = SEPARATOR.join(part for part in (ended, line) if part)
-        self.note("\n".join(part for part in (remark, line) if part))
+        line = figures_line(figures_shown(figures)) if figures else Content("")
+        line = Content(SEPARATOR).join(part for part in (Content(ended), line) if part)
+        self.note(Content("\n").join(part for part in (Content(remark), line) if part))
         if alarms:
             self._alarms.mount_all(map(AlarmLine, alarms))
 

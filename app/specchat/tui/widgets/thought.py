@@ -11,6 +11,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from specchat.chat.parts import NOTHING, PartFigures
+from specchat.tui.definitions import definition
 from specchat.tui.widgets.streaming_markdown import StreamingMarkdown
 from specchat.tui.wording import SEPARATOR, percent, seconds
 
@@ -31,6 +32,7 @@ class ThoughtLine(Static, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
+        self.tooltip = definition("thought for")
 
     def action_fold(self) -> None:
         """Show it or hide it."""

@@ -1,5 +1,6 @@
-"""The first line: the pair, where it runs, and how full the context is."""
+"""The first line: the pair, what holds in the conversation, where it runs, and the context."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from textual.app import ComposeResult
@@ -9,8 +10,14 @@ from textual.widgets import Static
 from specchat.engine.protocol import Loaded, Pair
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
+from specchat.tui.definitions import definition
 from specchat.tui.memory_lines import main_share, memory_text, total_bytes
-from specchat.tui.wording import tokens, visible
+from specchat.tui.wording import SEPARATOR, tokens, visible
+
+SETUP = (
+    "What this conversation has otherwise than where nothing is set. /preset, /system, /draft, "
+    "/length and /rule tell more, and change it."
+)
 
 
 class TopLine(Horizontal):
@@ -19,12 +26,17 @@ class TopLine(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self._names = Static("", markup=False, id="names")
+        self._setup = Static("", markup=False, id="setup")
+        self._setup.tooltip = SETUP
+        self._setup.display = False
         self._backend = Static("", markup=False, id="backend")
         self._fill = Static("", markup=False, id="context")
+        self._fill.tooltip = definition("context")
         self._n_ctx = 0
 
     def compose(self) -> ComposeResult:
         yield self._names
+        yield self._setup
         yield self._backend
         yield self._fill
 
@@ -32,6 +44,7 @@ class TopLine(Horizontal):
         """These files are to be loaded."""
         self._names.update(_names(pair.target, pair.draft))
         self._backend.update("")
+        self._backend.tooltip = None
         self._fill.update("")
         self._n_ctx = 0
 
@@ -45,7 +58,13 @@ class TopLine(Horizontal):
             self._backend.update(visible(f"{share.device} {memory}"))
         else:
             self._backend.update(visible(loaded.engine.backend))
+        self._backend.tooltip = definition("memory") if share and machine else None
         self._n_ctx = loaded.n_ctx
+
+    def show_setup(self, words: Sequence[str]) -> None:
+        """Tell what holds in the conversation, where that is not what holds anywhere."""
+        self._setup.update(visible(SEPARATOR.join(words)))
+        self._setup.display = bool(words)
 
     def show_context(self, used: int, left_out: int = 0) -> None:
         """Tell how many tokens the target's context holds, and how many messages it lacks."""
