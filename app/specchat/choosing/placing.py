@@ -18,10 +18,10 @@ from specchat.choosing.wording import (
     not_enough_for_draft,
 )
 from specchat.engine.protocol import Load, Notice, Pair, Plan
-from specchat.pairing.catalog import DraftType
+from specchat.pairing.drafter_type import DraftKind
 from specchat.pairing.drafting import TargetFacts, choose_drafting, losing
 from specchat.pairing.gguf_file import GgufFile, header_of
-from specchat.pairing.head_fit import built_in_heads, draft_type
+from specchat.pairing.head_fit import built_in_heads, draft_kind
 from specchat.pairing.head_shape import shape_of_built_in_heads, shape_of_draft
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import (
@@ -134,7 +134,7 @@ class _Placing:
         if own is None and beside is None:
             self._notices += heads_missing(self._target, self._choice.pair)
             return
-        kind: DraftType = "mtp" if beside is None else draft_type(beside)
+        kind = "mtp" if beside is None else draft_kind(beside)
         reasons = () if even_if_they_lose else self._why_they_lose(kind)
         if reasons:
             self._notices += drafted_otherwise(reasons, "its heads")
@@ -144,7 +144,7 @@ class _Placing:
         else:
             self._own_heads = own
 
-    def _why_they_lose(self, kind: DraftType) -> tuple[str, ...]:
+    def _why_they_lose(self, kind: DraftKind) -> tuple[str, ...]:
         choice = self._choice
         if choice.pair is not None and choice.target is not None and choice.pair.draft.type == kind:
             return choose_drafting(

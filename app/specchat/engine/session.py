@@ -7,9 +7,8 @@ from specchat.chat.template import ChatTemplate
 from specchat.engine.alarms import Loading, load_alarms
 from specchat.engine.answer import Answer, Emit
 from specchat.engine.costs import adaptive, known_costs, quick_costs
-from specchat.engine.drafter_names import DrafterName
+from specchat.engine.drafter_names import WITH_NGRAMS, DrafterName
 from specchat.engine.drafts import (
-    WITH_NGRAMS,
     LoadedDraft,
     draft_file,
     draft_model,
