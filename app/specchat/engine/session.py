@@ -253,7 +253,7 @@ class Session:
                 model.close()
             if self._plan.draft_required:
                 raise
-            self._notices.append(Notice.without_draft(error, "draft"))
+            self._notices.append(Notice.without_draft(error))
             return None
         _warm_up(draft.context)
         return draft
@@ -264,7 +264,7 @@ class Session:
         try:
             draft = mtp_heads(self._target, self._context, self._abort)
         except SpecchatError as error:
-            self._notices.append(Notice.without_draft(error, "draft"))
+            self._notices.append(Notice.without_draft(error))
             return None
         _warm_up(draft.context)
         return draft
@@ -286,7 +286,7 @@ class Session:
         """What a choice comes down to with what is loaded.
 
         Raises:
-            InvalidSetting: the draft model was asked for and none is loaded.
+            InvalidSetting: a draft model or heads were asked for and none are loaded.
         """
         draft = self._draft
         if choice == "auto":
@@ -295,8 +295,8 @@ class Session:
             return choice
         if draft is None:
             raise InvalidSetting(
-                "Tried to draft with a model.",
-                "No draft model is loaded.",
+                "Tried to draft with a model or heads.",
+                "No draft model and no head is loaded.",
                 "Name one with --draft, or use --drafter ngram.",
             )
         return draft.kind
