@@ -45,7 +45,7 @@ def plan_for(target: Path, draft: Path, **options: Any) -> BenchPlan:
         "server_draft_length": 3,
         "server_arguments": (),
     }
-    return make_plan(usual | options, str(target), str(draft))
+    return make_plan(usual | options, str(target), str(draft), "model")
 
 
 @pytest.fixture(scope="module")

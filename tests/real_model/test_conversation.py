@@ -200,6 +200,6 @@ def test_a_drafter_that_is_not_loaded_is_refused_in_words(
     library: Library, smollm2_path: Path
 ) -> None:
     speaker = Speaker(library, smollm2_path, None, SMALL)
-    with pytest.raises(InvalidSetting, match="No draft model is loaded"):
+    with pytest.raises(InvalidSetting, match="No draft model and no head is loaded"):
         speaker.answer(QUESTION, speculation=SpeculationSettings(drafter="model"))
     speaker.session.close()

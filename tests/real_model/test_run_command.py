@@ -319,7 +319,10 @@ BAD_SETTINGS = {
     "an answer beyond reason": (["--max-tokens", "9" * 30], "It has to be at most 2147483647."),
     "an empty prompt": (["--prompt", " \n"], "Tried to answer a prompt. It is empty."),
     "a rule that does not go with it": (["--rule", "greedy"], "greedily at temperature 0.8"),
-    "a drafter that is not there": (["--drafter", "model"], "No draft model is loaded."),
+    "a drafter that is not there": (
+        ["--drafter", "model"],
+        "No draft model and no head is loaded.",
+    ),
     "an unknown choice": (["--drafter", "oracle"], "'oracle' is not one of"),
     "a number in letters": (["--ctx", "many"], "'many' is not a valid integer"),
     "an unknown option": (["--sing"], "No such option"),

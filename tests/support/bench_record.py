@@ -12,13 +12,14 @@ from specchat.bench.record import (
     SetFacts,
     VariantFacts,
 )
-from specchat.bench.variants import parse_variant
+from specchat.bench.variants import drafters_of, parse_variant
 from specchat.engine.protocol import EngineFacts
 from specchat.speculation.settings import SamplingSettings
 
 SETS = ("chat", "chinese", "code", "extract", "reason", "rewrite", "story")
 VARIANTS = ("plain", "ngram:3", "model:3", "auto", "llama-server:3")
 ROUNDS = 12
+DRAFTERS = drafters_of("model")
 
 
 def answer(set: str, variant: str) -> Answer:
@@ -93,7 +94,9 @@ RECORD = Record(
     variants=tuple(
         VariantFacts(
             name=name,
-            speculation=None if name.startswith("llama") else parse_variant(name).speculation,
+            speculation=None
+            if name.startswith("llama")
+            else parse_variant(name, DRAFTERS).speculation,
         )
         for name in VARIANTS
     ),

@@ -19,6 +19,8 @@ from support.speaking import said, speak
 
 PROMPT = byte_ids("abcdefgh")
 OTHER = byte_ids("abcdponm")
+OTHER_BEGINNING = byte_ids("pbcdefgh")
+"""What comes after its first token is the same, and still means something else."""
 TOKENS = 200
 GREEDY = SamplingSettings(temperature=0)
 SEEDED = msgspec.structs.replace(PLAIN_SOFTMAX, temperature=0.8, top_k=5, seed=7)
@@ -66,7 +68,8 @@ def assert_its_state_is_always_right(make_rig: MakeRig) -> None:
         text = said(speak(rig.target, rig.drafter, PROMPT, tokens=100, draft_length=3))
         _assert_as_fresh(rig, make_rig, [*PROMPT, *text])
         speak(rig.target, rig.drafter, PROMPT, tokens=20, draft_length=3)
-        for ids in (PROMPT, [*PROMPT, *text[:20], *OTHER], OTHER, [*OTHER, *text[:7]], OTHER[:3]):
+        edited = [*PROMPT, *text[:20], *OTHER], OTHER, [*OTHER, *text[:7]], OTHER[:3]
+        for ids in (PROMPT, OTHER_BEGINNING, *edited):
             for _ in speak(rig.target, None, ids, tokens=1, draft_length=0):
                 pass
             _assert_as_fresh(rig, make_rig, ids)

@@ -20,7 +20,7 @@ from specchat.pairing.planner import rank_pairs
 from specchat.pairing.verdict import Verdict
 from specchat.settings import Settings
 from specchat.tui.app import DEFAULTS, SpecchatApp
-from specchat.tui.on_disk import OnDisk
+from specchat.tui.on_disk import Alone, OnDisk
 from specchat.tui.world import World
 from tui.screen_driver import SCRIPTED_ENGINE
 from unit.machines import CARD_8
@@ -75,6 +75,9 @@ def look_at_disk(machine: Machine) -> OnDisk:
         with_draft=False,
         steps=("The draft is left out: with it CUDA0 lacks 0.2 GiB.",),
     )
+    on_card, in_ram = plan.shares
+    with_head = replace(on_card, parts=on_card.parts | {"draft": 2**28, "draft_kv": 2**25})
+    by_itself = replace(plan, shares=(with_head, in_ram), with_draft=True, steps=())
     suits = "Qwen2.5-0.5B-Q8_0.gguf can draft for Qwen2.5-7B-Q4_K_M.gguf."
     not_so = (
         "Qwen3-0.6B-Q8_0.gguf cannot draft for Qwen2.5-7B-Q4_K_M.gguf: their vocabularies differ "
@@ -86,13 +89,14 @@ def look_at_disk(machine: Machine) -> OnDisk:
             _made(target, draft, suits, usable=True),
             _made(target, other, not_so, usable=False),
         ),
+        alone={target.path: Alone(by_itself, "eagle3", "/models/Qwen2.5-7B-EAGLE3.gguf")},
         plans={(target.path, draft.path): plan},
     )
 
 
 def nothing_on_disk(machine: Machine) -> OnDisk:
     """A disk without models."""
-    return OnDisk((), (), {})
+    return OnDisk((), (), {}, {})
 
 
 def app_with(

@@ -1,15 +1,26 @@
 """Choosing a pair: on a first run, and later in place of the one that is loaded."""
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from specchat.choosing.choice import Asked, choose
+from specchat.choosing.placing import place
+from specchat.pairing.machine import Machine
+from specchat.pairing.memory import MemoryPlan
+from specchat.tui.on_disk import look_at_disk
+from specchat.tui.pair_entries import model_entry
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.widgets.pair_list import PairList
+from support.head_headers import dspark, eagle3, target
 from support.header_files import layers, texts, write_header_file
-from tui.offers import FIRST, LATER, app_with
+from support.shapes import GIB, card
+from support.shapes import machine as machine_of
+from tui.offers import FIRST, LATER, MACHINE, app_with
 from tui.screen_driver import (
     WIDE,
     ask_and_wait,
@@ -19,7 +30,9 @@ from tui.screen_driver import (
     until_ready,
     wait_until,
 )
+from unit.machines import MAC
 
+AMPLE = machine_of(card(24 * GIB))
 FILE_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME", "OLLAMA_MODELS", "LLAMA_CACHE")
 
 
@@ -130,23 +143,24 @@ async def test_the_answer_under_way_keeps_its_text_when_another_pair_is_loaded()
         assert app.conversation.messages[1].content == "The first line.\n\nThe second line"
 
 
-async def test_what_is_on_the_disk_is_read_from_its_headers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from specchat.tui.on_disk import look_at_disk
-    from tui.offers import MACHINE
-
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The one folder of models on this disk."""
     for name in FILE_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path))
+    return tmp_path
+
+
+async def test_what_is_on_the_disk_is_read_from_its_headers(shelf: Path) -> None:
     sizes = {"block_count": 2, "embedding_length": 64}
     big = write_header_file(
-        tmp_path / "big.gguf", "qwen2", tokens=texts(200), shapes=layers(8, 512, 200), own=sizes
+        shelf / "big.gguf", "qwen2", tokens=texts(200), shapes=layers(8, 512, 200), own=sizes
     )
     for name, tokens in (("same", texts(200)), ("other", texts(200, (150, "x")))):
         write_header_file(
-            tmp_path / f"{name}.gguf", "qwen2", tokens=tokens, shapes=layers(2, 64, 200), own=sizes
+            shelf / f"{name}.gguf", "qwen2", tokens=tokens, shapes=layers(2, 64, 200), own=sizes
         )
 
     disk = look_at_disk(MACHINE)
@@ -154,7 +168,46 @@ async def test_what_is_on_the_disk_is_read_from_its_headers(
     assert {pair.draft for pair in disk.pairs if pair.verdict.usable} == {"same"}
     [unsuitable] = [p for p in disk.pairs if not p.verdict.usable and p.target_path == str(big)]
     assert "150" in unsuitable.verdict.sentence
-    assert disk.plans[str(big), str(tmp_path / "same.gguf")].fits
+    assert disk.plans[str(big), str(shelf / "same.gguf")].fits
+
+
+@pytest.mark.parametrize(
+    ("own", "beside", "who"),
+    [
+        (True, (), "target  <-  its MTP head"),
+        (False, (eagle3,), "target  <-  the EAGLE-3 head beside it"),
+        (False, (eagle3, dspark), "target  <-  the DSpark head beside it"),
+        (False, (), "target  <-  n-grams guess"),
+    ],
+)
+def test_a_model_on_the_disk_is_planned_and_described_as_it_is_loaded(
+    shelf: Path, own: bool, beside: tuple[Callable[[Path, str], Path], ...], who: str
+) -> None:
+    path = str(target(shelf, heads=own))
+    heads = [str(write(shelf, f"{write.__name__}.gguf")) for write in beside]
+    disk = look_at_disk(AMPLE)
+    [model] = disk.models
+
+    assert str(model_entry(model, disk.alone[path], AMPLE, 80)).splitlines()[0].startswith(who)
+    assert disk.alone[path].plan == plan_of(Asked(target=path))
+    assert {pair: plan_of(Asked(target=pair[0], draft=pair[1])) for pair in disk.plans} == {
+        (path, head): disk.plans[path, head] for head in heads
+    }
+
+
+def test_heads_that_would_lose_here_are_left_out_of_the_list_with_the_reason(shelf: Path) -> None:
+    path = str(target(shelf, heads=True))
+    disk = look_at_disk(MAC)
+    entry = str(model_entry(disk.models[0], disk.alone[path], MAC, 80))
+
+    assert "<-  n-grams guess" in entry
+    assert "Its MTP head would lose: on Metal they were slower. n-grams guess instead." in entry
+    assert disk.alone[path].plan == plan_of(Asked(target=path), MAC)
+
+
+def plan_of(asked: Asked, here: Machine = AMPLE) -> MemoryPlan | None:
+    """Where it would go if it were loaded."""
+    return asyncio.run(place(choose(asked), here)).plan
 
 
 def names(pilot: Pilot[None]) -> str:

@@ -195,7 +195,7 @@ async def test_an_answer_that_fails_midway_keeps_its_text() -> None:
 async def test_after_a_crash_less_is_offered_step_by_step_draft_first() -> None:
     async with make_app("crash").run_test(size=WIDE) as pilot:
         app = await until_ready(pilot)
-        for offered in ("ithout the draft model.", "ith a context of 4,096 tokens"):
+        for offered in ("ithout the draft.", "ith a context of 4,096 tokens"):
             await ask(pilot, "first")
             await wait_until(pilot, lambda: app.state == "broken")
             assert f"Less would be: w{offered}" in cards(pilot)[-1]

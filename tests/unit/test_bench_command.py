@@ -20,8 +20,10 @@ from specchat.bench.progress import Progress
 from specchat.bench.realistic import RealisticPair
 from specchat.bench.record import Record
 from specchat.engine.protocol import Failed
-from specchat.errors import InvalidSetting
+from specchat.errors import InvalidSetting, ModelNotFound
+from specchat.pairing.head_fit import drafts_with
 from support.bench_record import QUIET, RECORD
+from support.header_files import layers, texts, write_header_file
 
 BUSY = replace(RECORD, quietness=replace(QUIET, busy=("Somebody compiled a browser.",)))
 MODEL: dict[str, Any] = {
@@ -65,6 +67,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     runs = Runs()
     monkeypatch.setattr(command, "measure", runs.measure)
     monkeypatch.setattr(command, "Before", Idle)
+    monkeypatch.setattr(command, "drafts_with", lambda target, draft: None)  # no file is here
     return runs
 
 
@@ -158,10 +161,35 @@ def test_the_realistic_pair_is_built_for_a_plan_that_makes_sense(
         command.bench(asked | {"sets": ("poems",)})
 
 
+def test_what_the_variants_are_called_is_read_from_the_files(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "drafts_with", drafts_with)
+    target = write_header_file(
+        tmp_path / "target.gguf", "qwen3", tokens=texts(20), shapes=layers(1, 64, 20)
+    )
+    head = write_header_file(
+        tmp_path / "head.gguf", "eagle3", tokens=texts(20), shapes=layers(1, 64, 20)
+    )
+    asked = options("--quick") | {"target": str(target), "draft": str(head)}
+
+    assert command.bench(asked) == 0
+    assert [each.name for each in runs.plans[0].variants] == [
+        "plain",
+        "ngram:3",
+        "eagle3:3",
+        "auto",
+    ]
+    with pytest.raises(InvalidSetting, match="no drafter 'model'"):
+        command.bench(asked | {"variants": ("model:3",)})
+    with pytest.raises(ModelNotFound, match=r"missing\.gguf"):
+        command.bench(asked | {"draft": str(tmp_path / "missing.gguf"), "variants": ("mtp:3",)})
+
+
 def test_a_plan_has_what_the_options_say() -> None:
     given = ["--set=story", "--set=chat", "--prompts=3", "--repetitions=4", "--max-tokens=2000"]
     given += ["--variant=ngram:5", "--temperature=0.7", "--seed=9", "--server-draft-length=4"]
-    plan = make_plan(options(*given), "big.gguf", None)
+    plan = make_plan(options(*given), "big.gguf", None, None)
 
     assert [each.name for each in plan.sets] == ["story", "chat"]
     assert len(plan.questions) == 6
@@ -174,18 +202,18 @@ def test_a_plan_has_what_the_options_say() -> None:
 
 
 def test_quick_is_little_and_gives_way_to_what_is_named() -> None:
-    quick = make_plan(options("--quick"), "big.gguf", "small.gguf")
-    longer = make_plan(options("--quick", "--max-tokens=99"), "big.gguf", "small.gguf")
+    quick = make_plan(options("--quick"), "big.gguf", "small.gguf", "model")
+    longer = make_plan(options("--quick", "--max-tokens=99"), "big.gguf", "small.gguf", "model")
 
     assert len(quick.questions) == 14
     assert (quick.amounts.repetitions, quick.amounts.max_tokens) == (1, 48)
     assert longer.amounts.max_tokens == 99
-    assert len(make_plan(options(), "big.gguf", "small.gguf").questions) >= 56
+    assert len(make_plan(options(), "big.gguf", "small.gguf", "model").questions) >= 56
 
 
 def test_a_rule_that_does_not_go_with_the_sampling_is_refused_before_the_run() -> None:
     with pytest.raises(InvalidSetting, match=r"greedily at temperature 0\.8"):
-        make_plan(options("--variant=ngram:3:greedy", "--temperature=0.8"), "big.gguf", None)
+        make_plan(options("--variant=ngram:3:greedy", "--temperature=0.8"), "big.gguf", None, None)
 
 
 def modules_after(statement: str) -> set[str]:

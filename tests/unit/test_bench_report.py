@@ -18,6 +18,7 @@ from specchat.bench.over_time import deciding_variants
 from specchat.bench.record import Record, record_schema
 from specchat.bench.report_html import report_html
 from specchat.bench.report_text import WIDTH, bar, report
+from specchat.engine.drafter_names import DrafterName
 from specchat.errors import InvalidSetting
 from specchat.speculation.settings import SamplingSettings
 from support.bench_record import ANSWERS, QUIET, RECORD, SETS, VARIANTS
@@ -55,6 +56,30 @@ def test_the_report_fits_eighty_columns(record: Record) -> None:
 
     assert [line for line in shown.splitlines() if len(line) > WIDTH] == []
     assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize(
+    ("drafter", "in_a_file", "alone"),
+    [
+        ("chain", "small.gguf", None),
+        ("ngram+mtp", "small.gguf (MTP head)", "its MTP head"),
+        ("ngram+eagle3", "small.gguf (EAGLE-3 head)", None),
+        ("ngram+dflash", "small.gguf (DFlash head)", None),
+        ("ngram+dspark", "small.gguf (DSpark head)", None),
+        ("ngram", "small.gguf", ""),
+    ],
+)
+def test_the_head_of_a_report_says_what_drafts(
+    drafter: DrafterName, in_a_file: str, alone: str | None
+) -> None:
+    record = replace(RECORD, drafter=drafter)
+    first = report(record, colour=False).splitlines()[0]
+
+    assert first == f"a&b.gguf  <-  {in_a_file}"
+    assert f"<h1>a&amp;b.gguf &larr; {in_a_file}</h1>" in report_html(record)
+    if alone is not None:
+        first = report(replace(record, draft=None), colour=False).splitlines()[0]
+        assert first == f"a&b.gguf  <-  {alone}".removesuffix("  <-  ")
 
 
 def test_the_report_has_every_variant_and_set() -> None:

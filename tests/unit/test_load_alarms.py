@@ -26,7 +26,7 @@ def test_a_pair_that_lies_where_it_should_says_nothing() -> None:
 
 def test_a_draft_on_the_cpu_beside_a_target_on_a_card_is_told() -> None:
     assert words(replace(FINE, draft_offloaded_to=())) == [
-        "The draft model is on the CPU: Large is on CUDA0, and Small, which has to be much "
+        "The draft is on the CPU: Large is on CUDA0, and Small, which has to be much "
         "quicker, is not. Make room for it on CUDA0 with a smaller --ctx or fewer --gpu-layers, "
         "or leave the draft out."
     ]

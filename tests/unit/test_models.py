@@ -10,10 +10,11 @@ import jsonschema
 import pytest
 from huggingface_hub import hf_hub_download
 
-from specchat.commands.models import models_report, report_lines, report_schema
+from specchat.commands.models import ModelsReport, models_report, report_lines, report_schema
 from specchat.hub.inventory import FoundModel, Inventory, take_inventory
 from specchat.hub.made_pairs import made_pairs
 from specchat.hub.shelves import Shelf
+from support.head_headers import target
 from support.header_files import layers, texts, write_header_file
 from support.hub_person import Person
 from support.local_hub import COMMIT, LocalHub, LocalRepository, sha256
@@ -126,6 +127,21 @@ def test_pairs_come_with_the_verdict_and_those_that_fit_come_first(tmp_path: Pat
     assert reasons.keys() == {"stranger", "head"}
     assert "Token 200 is 't200' for the target and 'other' for the draft." in reasons["stranger"]
     assert "EAGLE-3" in reasons["head"]
+
+
+def test_a_model_that_brings_heads_is_not_said_to_lack_a_draft(tmp_path: Path) -> None:
+    target(tmp_path, heads=True)
+    write_model(tmp_path / "stranger.gguf", changed="other")
+    inventory = taken(tmp_path)
+    pairs = tuple(pair for pair in made_pairs(inventory) if pair.target == "target")
+
+    lines = report_lines(
+        ModelsReport(models=inventory.models, pairs=pairs, interrupted=(), folders=(), notes=())
+    )
+
+    assert [line for line in lines if line.startswith("  target  ") and "1 MTP head" in line]
+    assert lines.count("    <- 1 MTP head in its own file") == 1
+    assert not [line for line in lines if "no draft" in line]
 
 
 def test_a_model_is_not_tried_as_the_draft_of_one_hardly_larger(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_draft_of_another_family_is_refused_where_it_is_required_and_told_wher
     found = placed(AMPLE, target, draft)
     assert found.load.pair.draft is None
     [notice] = found.notices
-    assert (notice.kind, notice.title) == ("draft_mismatch", "Going on without the draft model")
+    assert (notice.kind, notice.title) == ("draft_mismatch", "Going on without the draft")
     assert "Token 77 is 't77'" in notice.message
 
 

@@ -29,7 +29,7 @@ def test_draft_context_and_layers_give_way_in_this_order() -> None:
     load = Load(Pair("t.gguf", "d.gguf"), Plan(n_ctx=16384, n_threads=3))
 
     assert steps(load, planned(16384, 29)) == [
-        "Without the draft model.",
+        "Without the draft.",
         "With a context of 8,192 tokens instead of 16,384.",
         "With a context of 4,096 tokens instead of 8,192.",
         "With 14 layers on the GPU instead of 29.",
@@ -52,7 +52,7 @@ def test_where_there_is_only_a_cpu_no_layers_are_left_to_move() -> None:
     load = Load(Pair("t.gguf", "d.gguf"))
 
     assert steps(load, planned()) == [
-        "Without the draft model.",
+        "Without the draft.",
         "With a context of 4,096 tokens instead of 8,192.",
     ]
 

@@ -19,6 +19,7 @@ from specchat.bench.report_text import report
 from specchat.choosing.choice import Asked, choose
 from specchat.errors import InvalidSetting
 from specchat.hub.builtin import built_in_model
+from specchat.pairing.head_fit import drafts_with
 
 CANCELLED_EXIT_CODE = 130
 REALISTIC = "realistic"
@@ -65,21 +66,26 @@ def _plan(options: Mapping[str, Any], progress: Progress) -> BenchPlan:
     name = options["pair"]
     if name is None:
         target = options["target"] or str(built_in_model())
-        return make_plan(options, target, options["draft"])
+        return _plan_of_files(options, target, options["draft"])
     if name != REALISTIC:
         chosen = choose(
             Asked(pair=name, target=options["target"], draft=options["draft"], keeps_draft=True)
         )
-        return make_plan(options, chosen.files.target, chosen.files.draft)
+        return _plan_of_files(options, chosen.files.target, chosen.files.draft)
     if options["target"] or options["draft"]:
         raise InvalidSetting(
             "Tried to measure a pair that is built for it.",
             "A target or a draft was named as well.",
             "Use --pair, or --target and --draft.",
         )
-    make_plan(options, "target", "draft")
+    make_plan(options, "target", "draft", "model")
     target_path, draft_path = realistic_pair(progress.phase)
-    return make_plan(options, str(target_path), str(draft_path))
+    return make_plan(options, str(target_path), str(draft_path), "model")
+
+
+def _plan_of_files(options: Mapping[str, Any], target: str, draft: str | None) -> BenchPlan:
+    """The plan for files that are here; their headers say what drafts."""
+    return make_plan(options, target, draft, drafts_with(target, draft))
 
 
 def _keep(record: Record, files: Mapping[str, Path | None], *, even_if_busy: bool) -> None:

@@ -30,7 +30,8 @@ BENCH_OPTIONS = [
         "variants",
         multiple=True,
         metavar="NAME",
-        help="plain, auto, or drafter:length[:rule] such as model:3; repeatable; default: many.",
+        help="plain, auto, or drafter:length[:rule] such as model:3 or mtp:3; repeatable; "
+        "default: many.",
     ),
     click.option("--quick", is_flag=True, help="2 prompts a set, once, 48 tokens, few variants."),
     click.option(

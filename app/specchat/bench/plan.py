@@ -10,7 +10,7 @@ from specchat.bench.prompts import PromptSet, Question, questions, read_prompt_s
 from specchat.bench.variants import Variant, chosen_variants, default_variants, longest_draft
 from specchat.engine.protocol import Load, Pair, Plan
 from specchat.errors import InvalidSetting
-from specchat.pairing.head_fit import has_heads_to_run
+from specchat.pairing.drafter_type import DraftKind
 from specchat.speculation.settings import SamplingSettings
 
 N_CTX = 2048
@@ -49,8 +49,13 @@ class BenchPlan(msgspec.Struct, frozen=True, kw_only=True):
         return questions(self.sets, self.amounts.prompts)
 
 
-def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> BenchPlan:
+def make_plan(
+    options: Mapping[str, Any], target: str, draft: str | None, kind: DraftKind | None
+) -> BenchPlan:
     """The plan that the command's options come to.
+
+    Args:
+        kind: what drafts beside n-grams; None: nothing.
 
     Raises:
         InvalidSetting: an option's value makes no sense.
@@ -74,8 +79,7 @@ def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> Ben
         options["repetitions"] or usual.repetitions,
         options["max_tokens"] or usual.max_tokens,
     )
-    has_draft = draft is not None or has_heads_to_run(target)
-    variants = _variants(options["variants"], has_draft, sampling, options["quick"])
+    variants = _variants(options["variants"], kind, sampling, options["quick"])
     for variant in variants:  # a rule that does not go with the sampling is refused now
         variant.speculation.effective_rule(sampling)
     return BenchPlan(
@@ -104,8 +108,8 @@ def make_plan(options: Mapping[str, Any], target: str, draft: str | None) -> Ben
 
 
 def _variants(
-    names: Sequence[str], has_draft: bool, sampling: SamplingSettings, quick: bool
+    names: Sequence[str], kind: DraftKind | None, sampling: SamplingSettings, quick: bool
 ) -> list[Variant]:
     if names:
-        return chosen_variants(names)
-    return default_variants(has_draft=has_draft, sampling=sampling, quick=quick)
+        return chosen_variants(names, kind)
+    return default_variants(kind, sampling, quick=quick)

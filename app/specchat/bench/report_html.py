@@ -11,7 +11,7 @@ from specchat.bench.over_time import deciding_variants, lengths_over_time
 from specchat.bench.progress import duration
 from specchat.bench.record import Record, Row
 from specchat.bench.variants import PLAIN
-from specchat.bench.wording import REASONS
+from specchat.bench.wording import REASONS, draft_words
 
 TEMPLATE = Path(__file__).with_name("report.html.jinja")
 REASONS_SHOWN = 8
@@ -44,6 +44,7 @@ def report_html(record: Record) -> str:
     lengths, length_legend = _lengths(record)
     return template.render(
         record=record,
+        draft=draft_words(record),
         duration=duration(record.duration_s),
         rows=[record.row(each.name) for each in record.variants],
         speed_ups=_speed_ups(record),

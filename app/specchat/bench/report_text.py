@@ -6,10 +6,10 @@ from itertools import islice
 from specchat.bench.progress import duration
 from specchat.bench.record import Record, Row, Spread
 from specchat.bench.variants import PLAIN
-from specchat.bench.wording import REASONS
+from specchat.bench.wording import REASONS, draft_words
 
 WIDTH = 80
-NAME_WIDTH = 15
+NAME_WIDTH = 17
 BAR_WIDTH = 48
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 REASONS_SHOWN = 4
@@ -51,9 +51,7 @@ def bar(value: float, largest: float, width: int) -> str:
 
 
 def _head(record: Record) -> str:
-    draft = f"  <-  {record.draft.file}" if record.draft else ""
-    if record.draft is None and record.drafter == "ngram+mtp":
-        draft = "  <-  its MTP heads"
+    files = "  <-  ".join(filter(None, (record.target.file, draft_words(record))))
     sampling = record.sampling
     prompts = sum(each.prompts for each in record.sets)
     how = f"temperature {sampling.temperature:g}"
@@ -61,7 +59,7 @@ def _head(record: Record) -> str:
         how += f", top-k {sampling.top_k}, top-p {sampling.top_p:g}, min-p {sampling.min_p:g}"
     times = "once" if record.repetitions == 1 else f"{record.repetitions} times"
     lines = [
-        f"{record.target.file}{draft}",
+        files,
         f"{record.n_threads} threads, context {record.n_ctx}, {record.machine.processor}",
         f"{how}; up to {record.max_tokens} tokens an answer",
         f"{prompts} prompts, {times}, {duration(record.duration_s)}",
@@ -71,7 +69,7 @@ def _head(record: Record) -> str:
 
 def _table(record: Record, paint: Paint) -> str:
     head = (
-        f"{'':<{NAME_WIDTH}}{'tok/s':>7}{'quartiles':>12}{'speed-up':>9}{'drafted':>8}"
+        f"{'':<{NAME_WIDTH}}{'tok/s':>6}{'quartiles':>12}{'speed-up':>9}{'drafted':>8}"
         f"{'accepted':>9}{'kept':>5}{'a round':>8}{'limit':>6}"
     )
     lines = [paint(BOLD, head)]
@@ -84,7 +82,7 @@ def _table_line(row: Row, paint: Paint) -> str:
     quartiles = f"{rate.lower:.1f}-{rate.upper:.1f}" if rate else ""
     return (
         f"{row.variant[: NAME_WIDTH - 1]:<{NAME_WIDTH}}"
-        f"{_number(_median(rate), '.1f'):>7}"
+        f"{_number(_median(rate), '.1f'):>6}"
         f"{quartiles:>12}"
         f"{_speed_up(_median(speed_up), 9, paint, row.variant)}"
         f"{row.drafted:>8,}"

@@ -16,7 +16,7 @@ class Less(NamedTuple):
 
     load: Load
     sentence: str
-    """What is less, such as `Without the draft model.`"""
+    """What is less, such as `Without the draft.`"""
 
 
 def with_less(load: Load, plan: MemoryPlan | None = None) -> Less | None:
@@ -29,7 +29,7 @@ def with_less(load: Load, plan: MemoryPlan | None = None) -> Less | None:
     """
     heads = load.plan.built_in_heads and plan is not None and plan.with_draft
     if load.pair.draft is not None or heads:
-        what = "the draft model" if load.pair.draft is not None else "its MTP heads"
+        what = "the draft" if load.pair.draft is not None else "its MTP heads"
         alone = Load(Pair(load.pair.target), replace(load.plan, built_in_heads=False))
         return Less(alone, f"Without {what}.")
     n_ctx = load.plan.n_ctx or (plan.n_ctx if plan is not None else USUAL_N_CTX)

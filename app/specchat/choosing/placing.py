@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from specchat.choosing.choice import Choice
+from specchat.choosing.heads import heads_of
 from specchat.choosing.machine_now import find_machine
 from specchat.choosing.matching import mismatch
 from specchat.choosing.sidecars import sidecar_of
@@ -18,11 +19,11 @@ from specchat.choosing.wording import (
     not_enough_for_draft,
 )
 from specchat.engine.protocol import Load, Notice, Pair, Plan
-from specchat.pairing.catalog import DraftType
+from specchat.pairing.drafter_type import DraftKind
 from specchat.pairing.drafting import TargetFacts, choose_drafting, losing
 from specchat.pairing.gguf_file import GgufFile, header_of
-from specchat.pairing.head_fit import built_in_heads, draft_type
-from specchat.pairing.head_shape import shape_of_built_in_heads, shape_of_draft
+from specchat.pairing.head_fit import built_in_heads
+from specchat.pairing.head_shape import shape_of_draft
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import (
     USUAL_N_CTX,
@@ -128,23 +129,23 @@ class _Placing:
         given = self._choice.load.plan
         if self._asked.drafter not in ("auto", "model") or given.max_draft_length == 0:
             return
-        own = shape_of_built_in_heads(self._target) if given.built_in_heads else None
-        looks = own is None and self._asked.looks_beside
-        beside = sidecar_of(self._target) if looks else None
-        if own is None and beside is None:
+        heads = heads_of(self._target, self._beside, own=given.built_in_heads)
+        if heads is None:
             self._notices += heads_missing(self._target, self._choice.pair)
             return
-        kind: DraftType = "mtp" if beside is None else draft_type(beside)
-        reasons = () if even_if_they_lose else self._why_they_lose(kind)
+        reasons = () if even_if_they_lose else self._why_they_lose(heads.kind)
         if reasons:
             self._notices += drafted_otherwise(reasons, "its heads")
-        elif beside is not None:
-            self._pair = Pair(self._pair.target, beside.path)
-            self._notices.append(found_beside(self._target, beside))
+        elif heads.file is not None:
+            self._pair = Pair(self._pair.target, heads.file.path)
+            self._notices.append(found_beside(self._target, heads.file))
         else:
-            self._own_heads = own
+            self._own_heads = heads.shape
 
-    def _why_they_lose(self, kind: DraftType) -> tuple[str, ...]:
+    def _beside(self) -> GgufFile | None:
+        return sidecar_of(self._target) if self._asked.looks_beside else None
+
+    def _why_they_lose(self, kind: DraftKind) -> tuple[str, ...]:
         choice = self._choice
         if choice.pair is not None and choice.target is not None and choice.pair.draft.type == kind:
             return choose_drafting(

@@ -37,7 +37,7 @@ def gave_way(plan: MemoryPlan) -> tuple[Notice, ...]:
     )
 
 
-def drafted_otherwise(reasons: Iterable[str], what: str = "the draft model") -> tuple[Notice, ...]:
+def drafted_otherwise(reasons: Iterable[str], what: str = "the draft") -> tuple[Notice, ...]:
     """Why a pair's own draft, or its heads, are left out."""
     return tuple(
         Notice(

@@ -19,6 +19,7 @@ from specchat.hub.removal import bytes_of, delete, how_to_delete, is_called, our
 from specchat.hub.shelves import OWN_FOLDERS, OWNER_TITLES, Owner, Shelf, shelves
 from specchat.hub.verify import verify_models
 from specchat.hub.wording import size_text
+from specchat.pairing.findings import count
 from specchat.settings_file import read_settings
 
 SHOWN_PAIRS = 3
@@ -104,7 +105,7 @@ def report_lines(report: ModelsReport) -> list[str]:
             f"{each.file} is half here ({kept}); go on with: specchat pull {each.wanted}"
         )
     lines += [
-        *_pair_lines(report.pairs),
+        *_pair_lines(report),
         *(line for note in report.notes for line in _lines(note)),
     ]
     places = ", ".join(dict.fromkeys(OWNER_TITLES[folder.owner] for folder in report.folders))
@@ -117,6 +118,8 @@ def _model_lines(model: FoundModel) -> list[str]:
     facts = [size_text(model.size_bytes)]
     if model.kind == "model" and model.architecture:
         facts.append(model.architecture)
+    if model.built_in_heads:
+        facts.append(count(model.built_in_heads, "MTP head"))
     if len(model.parts) > 1:
         facts.append(f"{len(model.parts)} parts")
     if model.pulled:
@@ -131,21 +134,25 @@ def _model_lines(model: FoundModel) -> list[str]:
     ]
 
 
-def _pair_lines(pairs: Sequence[MadePair]) -> list[str]:
+def _pair_lines(report: ModelsReport) -> list[str]:
+    pairs = report.pairs
     if not pairs:
         return []
+    own = {model.path: model.built_in_heads for model in report.models if model.built_in_heads}
     targets = dict.fromkeys(pair.target_path for pair in pairs)
     lines = ["Pairs that can be made"]
     for path in targets:
         of_target = [pair for pair in pairs if pair.target_path == path]
         usable = [pair for pair in of_target if pair.verdict.usable]
         lines.append(f"  {of_target[0].target}")
+        if path in own:
+            lines.append(f"    <- {count(own[path], 'MTP head')} in its own file")
         for pair in usable[:SHOWN_PAIRS]:
             share = f"{pair.draft_share:.0%} of its size"
             lines += _lines(f"<- {pair.draft}, {share}", "    ", "       ")
-        if not usable:
+        if not usable and path not in own:
             lines += _lines(f"no draft: {_reason(of_target[0])}", "    ", "       ")
-        hidden = len(of_target) - len(usable[:SHOWN_PAIRS]) - (0 if usable else 1)
+        hidden = len(of_target) - len(usable[:SHOWN_PAIRS]) - (0 if usable or path in own else 1)
         if hidden:
             lines.append(f"    {hidden} more in --json, with reasons")
     return [*lines, ""]

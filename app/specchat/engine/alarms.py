@@ -73,7 +73,7 @@ def _draft_on_cpu(loading: Loading) -> Notice | None:
     where = loading.offloaded_to[0]
     return Notice(
         kind="draft_on_cpu",
-        title="The draft model is on the CPU",
+        title="The draft is on the CPU",
         message=f"{loading.target} is on {where}, and {loading.draft}, which has to be much "
         "quicker, is not.",
         help=f"Make room for it on {where} with a smaller --ctx or fewer --gpu-layers, or leave "

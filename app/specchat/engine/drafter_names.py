@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from specchat.pairing.drafter_type import DraftKind
+
 DrafterName = Literal[
     "chain", "model", "ngram", "none",
     "ngram+mtp", "mtp",
@@ -12,13 +14,15 @@ DrafterName = Literal[
 """Who drafts: n-grams of the conversation and the draft model (`chain`) or heads that were trained
 for the target (`ngram+mtp` and so on), or one of them alone."""
 
-WITHOUT_NGRAMS: dict[DrafterName, DrafterName] = {
-    "chain": "model",
-    "ngram+mtp": "mtp",
-    "ngram+eagle3": "eagle3",
-    "ngram+dflash": "dflash",
-    "ngram+dspark": "dspark",
+WITH_NGRAMS: dict[DraftKind, DrafterName] = {
+    "model": "chain",
+    "mtp": "ngram+mtp",
+    "eagle3": "ngram+eagle3",
+    "dflash": "ngram+dflash",
+    "dspark": "ngram+dspark",
 }
+"""What drafts, when n-grams draft beside it."""
+WITHOUT_NGRAMS: dict[DrafterName, DraftKind] = {name: kind for kind, name in WITH_NGRAMS.items()}
 """Who drafts alone of those that draft beside n-grams."""
 
 _HEADS: dict[DrafterName, str] = {

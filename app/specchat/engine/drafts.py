@@ -1,9 +1,7 @@
 """What drafts for a target: a model of its own, or heads that were trained for the target."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-from specchat.engine.drafter_names import DrafterName
 from specchat.errors import DraftMismatch
 from specchat.llama.context import Context
 from specchat.llama.extension import bind_extension
@@ -12,9 +10,9 @@ from specchat.llama.head import make_mtp_context
 from specchat.llama.library import AbortFlag
 from specchat.llama.model import Model
 from specchat.pairing.compatibility import VocabularyFacts, vocabulary_difference
-from specchat.pairing.drafter_type import drafter_kind
+from specchat.pairing.drafter_type import DraftKind
 from specchat.pairing.gguf_file import header_of
-from specchat.pairing.head_fit import has_confidence_head
+from specchat.pairing.head_fit import draft_kind, has_confidence_head
 from specchat.speculation.controller import Reach
 from specchat.speculation.drafters.base import ModelLikeDrafter
 from specchat.speculation.drafters.block import BlockDrafter
@@ -22,21 +20,12 @@ from specchat.speculation.drafters.eagle3 import Eagle3Drafter
 from specchat.speculation.drafters.model import ModelDrafter
 from specchat.speculation.drafters.mtp import make_mtp_drafter
 
-Kind = Literal["model", "mtp", "eagle3", "dflash", "dspark"]
-WITH_NGRAMS: dict[Kind, DrafterName] = {
-    "model": "chain",
-    "mtp": "ngram+mtp",
-    "eagle3": "ngram+eagle3",
-    "dflash": "ngram+dflash",
-    "dspark": "ngram+dspark",
-}
-
 
 @dataclass(frozen=True)
 class DraftFile:
     """What a draft's header says that it is."""
 
-    kind: Kind = "model"
+    kind: DraftKind = "model"
     has_confidence: bool = False
     """It says how sure it is of each guess."""
 
@@ -50,7 +39,7 @@ class DraftFile:
 class LoadedDraft:
     """A drafter and what it needs; `close` frees it before its target."""
 
-    kind: Kind
+    kind: DraftKind
     model: Model
     """The target itself where heads are in its file."""
     context: Context
@@ -74,14 +63,7 @@ def draft_file(path: str) -> DraftFile:
     file = header_of(path)
     if file is None:
         return DraftFile()
-    kind = drafter_kind(file)
-    match kind:
-        case "mtp_sidecar":
-            return DraftFile("mtp")
-        case "eagle3" | "dflash" | "dspark":
-            return DraftFile(kind, has_confidence_head(file))
-        case "model" | "mtp":
-            return DraftFile()
+    return DraftFile(draft_kind(file), has_confidence_head(file))
 
 
 def draft_model(model: Model, context: Context, target: Model) -> LoadedDraft:

@@ -219,11 +219,11 @@ class Notice(msgspec.Struct, frozen=True):
     help: str
 
     @classmethod
-    def without_draft(cls, error: SpecchatError, what: str = "draft model") -> "Notice":
-        """The chat goes on without what this error is about."""
+    def without_draft(cls, error: SpecchatError) -> "Notice":
+        """The chat goes on without the draft, model or head, that this error is about."""
         return cls(
             kind=error.kind,
-            title=f"Going on without the {what}",
+            title="Going on without the draft",
             message=f"{error.message} Guesses come from the conversation itself (n-gram).",
             help=error.next_step,
         )

@@ -7,9 +7,8 @@ from specchat.chat.template import ChatTemplate
 from specchat.engine.alarms import Loading, load_alarms
 from specchat.engine.answer import Answer, Emit
 from specchat.engine.costs import adaptive, known_costs, quick_costs
-from specchat.engine.drafter_names import DrafterName
+from specchat.engine.drafter_names import WITH_NGRAMS, DrafterName
 from specchat.engine.drafts import (
-    WITH_NGRAMS,
     LoadedDraft,
     draft_file,
     draft_model,
@@ -257,7 +256,7 @@ class Session:
                 model.close()
             if self._plan.draft_required:
                 raise
-            self._notices.append(Notice.without_draft(error, "draft"))
+            self._notices.append(Notice.without_draft(error))
             return None
         _warm_up(draft.context)
         return draft
@@ -268,7 +267,7 @@ class Session:
         try:
             draft = mtp_heads(self._target, self._context, self._abort)
         except SpecchatError as error:
-            self._notices.append(Notice.without_draft(error, "draft"))
+            self._notices.append(Notice.without_draft(error))
             return None
         _warm_up(draft.context)
         return draft
@@ -290,7 +289,7 @@ class Session:
         """What a choice comes down to with what is loaded.
 
         Raises:
-            InvalidSetting: the draft model was asked for and none is loaded.
+            InvalidSetting: a draft model or heads were asked for and none are loaded.
         """
         draft = self._draft
         if choice == "auto":
@@ -299,8 +298,8 @@ class Session:
             return choice
         if draft is None:
             raise InvalidSetting(
-                "Tried to draft with a model.",
-                "No draft model is loaded.",
+                "Tried to draft with a model or heads.",
+                "No draft model and no head is loaded.",
                 "Name one with --draft, or use --drafter ngram.",
             )
         return draft.kind

@@ -16,6 +16,7 @@ from specchat.hub.shelves import Owner, Shelf
 from specchat.pairing.catalog import read_catalog
 from specchat.pairing.drafter_type import DRAFTER_NAMES, drafter_kind, why_no_text
 from specchat.pairing.gguf_file import GgufFile, read_gguf
+from specchat.pairing.head_fit import built_in_heads
 
 ModelKind = Literal["model", "drafter", "other", "incomplete", "unreadable"]
 """Can answer; a head that guesses for its target; something else, such as an image projector;
@@ -44,6 +45,8 @@ class FoundModel(msgspec.Struct, frozen=True, kw_only=True):
     quant: str | None = None
     repo: str | None = None
     """On the Hub, where it is known."""
+    built_in_heads: int = 0
+    """MTP heads in its own file, which draft for it."""
     checksum: str | None = None
     """SHA-256, where its place states it."""
     pulled: bool = False
@@ -141,7 +144,12 @@ def _look(
     # The repository with a quantisation is the name of a model.
     name = find.name if kind == "model" or not find.repo else f"{find.repo}:{find.parts[0].name}"
     return msgspec.structs.replace(
-        model, name=name, kind=kind, note=note, architecture=header.architecture
+        model,
+        name=name,
+        kind=kind,
+        note=note,
+        architecture=header.architecture,
+        built_in_heads=built_in_heads(header) if kind == "model" else 0,
     )
 
 

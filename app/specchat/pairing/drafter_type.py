@@ -9,6 +9,8 @@ from specchat.pairing.gguf_file import GgufFile
 DrafterKind = Literal["model", "mtp", "mtp_sidecar", "eagle3", "dflash", "dspark"]
 """How a file can draft: as a model; with MTP heads beside its own layers; with MTP heads alone;
 as an EAGLE-3 head; in blocks, without (DFlash) or with a Markov head (DSpark)."""
+DraftKind = Literal["model", "mtp", "eagle3", "dflash", "dspark"]
+"""What drafts for a target: a model, or trained heads of a type, in whatever file they are."""
 MemoryKind = Literal["plain", "window", "recurrent", "hybrid"]
 
 DRAFTER_NAMES: dict[DrafterKind, str] = {

@@ -10,15 +10,15 @@ from specchat.architectures import (
     RUNS_MTP,
     SHARES_CELLS,
 )
-from specchat.pairing.catalog import DraftType
 from specchat.pairing.drafter_type import (
     DrafterKind,
+    DraftKind,
     drafter_kind,
     mtp_heads,
     number,
     promised_mtp_heads,
 )
-from specchat.pairing.gguf_file import GgufFile, header_of
+from specchat.pairing.gguf_file import GgufFile, header_of, read_gguf
 
 HEADS: frozenset[DrafterKind] = frozenset({"mtp_sidecar", "eagle3", "dflash", "dspark"})
 """Files that guess for their target and write no text alone."""
@@ -43,10 +43,23 @@ def has_heads_to_run(path: str) -> bool:
     return file is not None and built_in_heads(file) > 0
 
 
-def draft_type(head: GgufFile) -> DraftType:
-    """A head by the catalog's name."""
-    kind = drafter_kind(head)
+def draft_kind(draft: GgufFile) -> DraftKind:
+    """What a file drafts as: a model with MTP heads of its own as a model."""
+    kind = drafter_kind(draft)
+    if kind in ("model", "mtp"):
+        return "model"
     return "mtp" if kind == "mtp_sidecar" else kind
+
+
+def drafts_with(target: str, draft: str | None) -> DraftKind | None:
+    """What drafts for a target beside n-grams: the draft, or heads in the target's own file.
+
+    Raises:
+        SpecchatError: a file cannot be read.
+    """
+    if draft is not None:
+        return draft_kind(read_gguf(draft))
+    return "mtp" if built_in_heads(read_gguf(target)) else None
 
 
 def layers_read(head: GgufFile) -> tuple[int, ...]:

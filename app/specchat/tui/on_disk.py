@@ -1,14 +1,36 @@
 """What this disk has beside the catalog: pairs with verdicts, single models, and their plans."""
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from specchat.choosing.disk import shelves_here
-from specchat.errors import SpecchatError
-from specchat.hub.inventory import FoundModel, Inventory, take_inventory
+from specchat.choosing.heads import heads_of
+from specchat.choosing.sidecars import lies_beside, preferred
+from specchat.hub.inventory import FoundModel, take_inventory
 from specchat.hub.made_pairs import MadePair, made_pairs
+from specchat.pairing.drafter_type import DraftKind, drafter_kind
+from specchat.pairing.drafting import TargetFacts, losing
+from specchat.pairing.gguf_file import GgufFile
+from specchat.pairing.head_fit import HEADS
+from specchat.pairing.head_shape import shape_of_draft
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan, Wishes, plan_memory
 from specchat.pairing.shape_header import shape_from_header
+
+Headers = Mapping[str, GgufFile]
+"""By path."""
+
+
+class Alone(NamedTuple):
+    """A model for which no draft is named: what drafts for it, as when it is loaded."""
+
+    plan: MemoryPlan
+    heads: DraftKind | None = None
+    """Of what kind the heads are that draft; None: n-grams do."""
+    beside: str | None = None
+    """The file that the heads are in; None: the target's own."""
+    reasons: tuple[str, ...] = ()
+    """Why heads that are here are left out."""
 
 
 class OnDisk(NamedTuple):
@@ -18,8 +40,10 @@ class OnDisk(NamedTuple):
     """Those that can answer; the built-in one is not among them."""
     pairs: tuple[MadePair, ...]
     """With their verdicts, those that suit first."""
-    plans: dict[tuple[str, str | None], MemoryPlan]
-    """By the paths of target and draft."""
+    alone: dict[str, Alone]
+    """The models by themselves, by path."""
+    plans: dict[tuple[str, str], MemoryPlan]
+    """Of pairs that can be loaded, by the paths of target and draft."""
 
 
 def look_at_disk(machine: Machine) -> OnDisk:
@@ -28,19 +52,44 @@ def look_at_disk(machine: Machine) -> OnDisk:
     models = tuple(
         model for model in inventory.models if model.kind == "model" and model.owner != "built_in"
     )
-    pairs = made_pairs(inventory)
-    loadable: list[tuple[str, str | None]] = [(model.path, None) for model in models]
-    loadable += [(pair.target_path, pair.draft_path) for pair in pairs if pair.verdict.usable]
-    plans = {files: _plan(machine, inventory, *files) for files in loadable}
-    return OnDisk(models, pairs, {files: plan for files, plan in plans.items() if plan})
+    pairs, headers = made_pairs(inventory), inventory.headers
+    usable = [pair for pair in pairs if pair.verdict.usable]
+    return OnDisk(
+        models,
+        pairs,
+        {model.path: _alone(machine, model.path, headers, usable) for model in models},
+        {(pair.target_path, pair.draft_path): _together(machine, pair, headers) for pair in usable},
+    )
 
 
-def _plan(
-    machine: Machine, inventory: Inventory, target: str, draft: str | None
-) -> MemoryPlan | None:
-    """None: the header does not say enough."""
-    try:
-        shapes = [shape_from_header(inventory.headers[path]) for path in (target, draft) if path]
-    except (SpecchatError, KeyError):
-        return None
-    return plan_memory(machine, shapes[0], shapes[1] if draft else None, Wishes())
+def _together(machine: Machine, pair: MadePair, headers: Headers) -> MemoryPlan:
+    target = shape_from_header(headers[pair.target_path])
+    return plan_memory(machine, target, shape_of_draft(headers[pair.draft_path]), Wishes())
+
+
+def _alone(machine: Machine, path: str, headers: Headers, usable: Iterable[MadePair]) -> Alone:
+    """What is loaded where only the target is named (choosing/placing.py)."""
+    target = headers[path]
+    heads = heads_of(target, lambda: _head_beside(path, headers, usable))
+    reasons: tuple[str, ...] = ()
+    if heads is not None:
+        reasons = tuple(losing(heads.kind, TargetFacts.of_file(target), machine))[:1]
+    drafts = None if heads is None or reasons else heads
+    shape = None if drafts is None else drafts.shape
+    return Alone(
+        plan_memory(machine, shape_from_header(target), shape, Wishes()),
+        None if drafts is None else drafts.kind,
+        None if drafts is None or drafts.file is None else drafts.file.path,
+        reasons,
+    )
+
+
+def _head_beside(path: str, headers: Headers, usable: Iterable[MadePair]) -> GgufFile | None:
+    """That of the pairs which is found in the target's folder, without reading it again."""
+    files = (
+        headers[pair.draft_path]
+        for pair in usable
+        if pair.target_path == path and lies_beside(path, pair.draft_path)
+    )
+    heads = [file for file in files if drafter_kind(file) in HEADS]
+    return preferred(sorted(heads, key=lambda file: file.size_bytes))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from specchat.pairing.drafting import HEADS
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
 from specchat.pairing.planned import PlannedPair
@@ -16,6 +17,7 @@ from specchat.tui.wording import SEPARATOR, percent, shorten, visible
 if TYPE_CHECKING:
     from specchat.hub.inventory import FoundModel
     from specchat.hub.made_pairs import MadePair
+    from specchat.tui.on_disk import Alone
 
 ROOMY_WIDTH = 70
 """Cells of an entry in which there is room for every word."""
@@ -49,15 +51,24 @@ def pair_title(pair: PlannedPair) -> str:
     return f"{pair.title}  <-  {DRAFTERS.get(pair.drafter, pair.drafter)}"
 
 
-def model_entry(
-    model: FoundModel, plan: MemoryPlan | None, machine: Machine, width: int
-) -> Content:
-    """A model on this disk, used alone."""
+def model_entry(model: FoundModel, alone: Alone, machine: Machine, width: int) -> Content:
+    """A model on this disk for which no draft is named, and what drafts for it all the same."""
     from specchat.hub.wording import size_text
 
-    head = _headline(f"{model.name}  <-  n-grams guess", size_text(model.size_bytes), width)
-    path = Content.styled(shorten(visible(model.path), width), _MUTED)
-    return Content("\n").join([head, *_planned_lines(plan, machine, width), path])
+    title = f"{model.name}  <-  {_who_drafts(alone)}"
+    lines = [_headline(title, size_text(model.size_bytes), width)]
+    lines += _planned_lines(alone.plan, machine, width)
+    lines += [Content.styled(reason, _MUTED) for reason in alone.reasons]
+    paths = filter(None, (model.path, alone.beside))
+    lines += [Content.styled(shorten(visible(path), width), _MUTED) for path in paths]
+    return Content("\n").join(lines)
+
+
+def _who_drafts(alone: Alone) -> str:
+    if alone.heads is None:
+        return DRAFTERS["ngram"]
+    head = HEADS[alone.heads]
+    return f"its {head}" if alone.beside is None else f"the {head} beside it"
 
 
 def made_entry(pair: MadePair, plan: MemoryPlan | None, machine: Machine, width: int) -> Content:

@@ -79,7 +79,7 @@ class SlashCommand:
 
 
 DRAFTERS = {
-    "auto": "n-grams of the conversation, and the draft model if there is one",
+    "auto": "n-grams of the conversation, and the draft model or head if any",
     "model": "the draft model or head alone",
     "ngram": "text that was seen before",
     "none": "nobody: plain decoding",

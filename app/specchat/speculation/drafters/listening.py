@@ -43,6 +43,8 @@ class ListeningDrafter(ABC):
         self._states = states
         self._guesser = Guesser(target.model.vocabulary.n_tokens)
         self._end_tokens = target.model.vocabulary.end_tokens
+        self._beginning: tuple[int, ...] = ()
+        """The skipped tokens of the text that was read: their states went in all the same."""
         self._kept = KeptStates(states.width, KEPT_BATCHES * target.n_batch + 1)
         target.listener = self
 
@@ -104,6 +106,11 @@ class ListeningDrafter(ABC):
     def _agree(self, start: int, tokens: Sequence[int]) -> None:
         """Drop what the head has read that is not the target's text any more."""
         read, skipped = self._cache.tokens, self.SKIPPED
+        if start < skipped:
+            beginning = (*self._beginning[:start], *tokens[: skipped - start])
+            if beginning != self._beginning:
+                self._beginning = beginning
+                self._cache.rollback(0)
         first = max(start, skipped)
         heard = tokens[first - start :]
         place = first - skipped

@@ -146,8 +146,8 @@ class PairList(OptionList):
                 yield self._entry(f"made {pick}", content, pick)
         for model in self._disk.models:
             if not any(_has(each, model.path) for each in known):
-                plan = self._disk.plans.get((model.path, None))
-                content = model_entry(model, plan, offers.machine, self._entry_width)
+                alone = self._disk.alone[model.path]
+                content = model_entry(model, alone, offers.machine, self._entry_width)
                 yield self._entry(f"file {model.path}", content, Pick(target=model.path))
 
     def _unsuitable(self, offers: Offers) -> Iterator[Option]:

@@ -7,6 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Static
 
+from specchat.engine.drafter_names import WITHOUT_NGRAMS, what_drafts
 from specchat.engine.protocol import Loaded, Pair
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
@@ -42,7 +43,7 @@ class TopLine(Horizontal):
 
     def begin(self, pair: Pair) -> None:
         """These files are to be loaded."""
-        self._names.update(_names(pair.target, pair.draft))
+        self._names.update(_names(pair.target, Path(pair.draft).stem if pair.draft else None))
         self._backend.update("")
         self._backend.tooltip = None
         self._fill.update("")
@@ -50,7 +51,9 @@ class TopLine(Horizontal):
 
     def show_loaded(self, loaded: Loaded, plan: MemoryPlan | None, machine: Machine | None) -> None:
         """Name what is loaded: a draft that cannot be used is not."""
-        draft = loaded.draft.path if loaded.draft else None
+        draft = Path(loaded.draft.path).stem if loaded.draft else None
+        if draft is None and loaded.drafter in WITHOUT_NGRAMS:
+            draft = f"its {what_drafts(loaded.drafter)}"
         self._names.update(_names(loaded.target.path, draft))
         share = main_share(plan) if plan else None
         if share and machine:
@@ -75,4 +78,4 @@ class TopLine(Horizontal):
 
 def _names(target: str, draft: str | None) -> str:
     # The file's name: what a model calls itself is often odd, and leaves out the quantisation.
-    return visible("  <-  ".join(Path(path).stem for path in (target, draft) if path))
+    return visible("  <-  ".join(filter(None, (Path(target).stem, draft))))
