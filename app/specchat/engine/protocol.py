@@ -37,6 +37,8 @@ ADDRESS = re.compile(r"[A-Za-z0-9._-]+:([0-9]{1,5})")
 
 Role = Literal["system", "user", "assistant"]
 SteppingBack = Literal["cache", "window", "snapshots", "checkpoints"]
+STATEFUL: frozenset[SteppingBack] = frozenset(("snapshots", "checkpoints"))
+"""Layers keep one state for all tokens, so that stepping back is not free (docs/hybrid.md)."""
 LoadStep = Literal["target", "draft", "costs"]
 FinishReason = Literal["stop", "length", "cancelled"]
 

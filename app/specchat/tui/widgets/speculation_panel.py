@@ -10,9 +10,19 @@ from textual.widgets import Static
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind
 from specchat.engine.drafter_names import DrafterName
+from specchat.engine.protocol import STATEFUL, SteppingBack
 from specchat.speculation.metrics import Figures
 from specchat.tui.rate_history import MINUTE_S, RateHistory
-from specchat.tui.wording import KIND_WORDS, SEPARATOR, bar, percent, rate, seconds, sparkline
+from specchat.tui.wording import (
+    KIND_WORDS,
+    SEPARATOR,
+    bar,
+    percent,
+    rate,
+    seconds,
+    sparkline,
+    tokens,
+)
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 14
@@ -59,6 +69,8 @@ class LiveFigures:
 
     drafter: DrafterName | None = None
     """Who drafts; None until a pair is loaded."""
+    stepping_back: SteppingBack = "cache"
+    """How the target takes back what it refused."""
     figures: Figures | None = None
     reason: str = ""
     rates: RateHistory = field(default_factory=RateHistory)
@@ -111,7 +123,8 @@ class SpeculationPanel(Static):
             self.update(_preview(live.drafter))
             return
         kinds = _by_kind(live.parts)
-        rows = self.content_size.height - LINES_BESIDE_POSITIONS - len(kinds)
+        back = _stepping_back(live.stepping_back, figures)
+        rows = self.content_size.height - LINES_BESIDE_POSITIONS - len(kinds) - len(back)
         lines = [
             *_speed(figures, live.rates, self.content_size.width or 26),
             Content(""),
@@ -130,6 +143,7 @@ class SpeculationPanel(Static):
             lines.append(Content.styled(f"n-gram {share}  {beside} {rest}", _MUTED))
         elif live.drafter:
             lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
+        lines += back
         self.update(Content("\n").join(lines))
 
 
@@ -222,3 +236,17 @@ def _by_kind(parts: Mapping[Kind, PartFigures]) -> list[Content]:
         for kind, share in shares.items()
     ]
     return [Content(""), *rows]
+
+
+def _stepping_back(kind: SteppingBack, figures: Figures) -> list[Content]:
+    """How a target that keeps a state takes guesses back, and what came of it for the prompt."""
+    if kind not in STATEFUL:
+        return []
+    lines = [f"steps back by {kind}"]
+    if figures.step_back_share is not None and figures.drafted:
+        share = f"{percent(figures.step_back_share)} of time"
+        again = f", {tokens(figures.replayed)} replayed" if kind == "checkpoints" else ""
+        lines.append(share + again)
+    reused, prompt = tokens(figures.reused_tokens), tokens(figures.prompt_tokens)
+    lines.append(f"prompt {reused} of {prompt} reused")
+    return [Content.styled(line, _MUTED) for line in lines]
