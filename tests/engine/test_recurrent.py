@@ -1,6 +1,6 @@
 """Targets that keep a state draft like any other, and say what they would say from a cold start."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,17 +24,14 @@ from specchat.llama.context import CPU_BATCH, Context, Outputs
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.pairing.shape import MOST_SNAPSHOTS
-from specchat.speculation.controller import LengthController
-from specchat.speculation.drafters.base import Draft
 from specchat.speculation.drafters.model import ModelDrafter
-from specchat.speculation.draws import Draws
-from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
 from support.aborting import AbortInside
 from support.engine_process import ask
 from support.gguf_models import byte_ids
 from support.hybrid_models import HYBRIDS, WITH_SNAPSHOTS
 from support.memory_recipes import recipe
+from support.often_right import OftenRight
 from support.speaking import Speaker, said, speak
 from support.tiny_models import write_random
 
@@ -117,37 +114,6 @@ def context_of(model: Model, n_snapshots: int = 8) -> Context:
         n_threads=1,
         n_snapshots=n_snapshots,
     )
-
-
-class OftenRight:
-    """A drafter that knows the text, and is wrong now and then: every length of a kept draft."""
-
-    def __init__(self, text: Sequence[int], right: float, seed: int) -> None:
-        self._text = text
-        self._right = right
-        self._random = np.random.default_rng(seed)
-
-    def begin(
-        self, ids: Sequence[int], sampler: Sampler, draws: Draws, controller: LengthController
-    ) -> None:
-        """Nothing to get ready."""
-
-    def draft(self, ids: Sequence[int], limit: int, controller: LengthController) -> Draft:
-        tokens: list[int] = []
-        if not controller.start("ngram", 0.5, 1):
-            return Draft()
-        for token in self._text[len(ids) : len(ids) + limit]:
-            wrong = self._random.random() >= self._right
-            tokens.append(3 + (token + 1) % 250 if wrong else token)
-            if not controller.go_on(0.5):
-                break
-        return Draft(tokens, source="ngram")
-
-    def rollback(self, length: int) -> None:
-        """It keeps nothing."""
-
-    def close(self) -> None:
-        """It holds nothing."""
 
 
 @pytest.mark.parametrize("name", HYBRIDS)

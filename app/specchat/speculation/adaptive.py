@@ -13,7 +13,7 @@ from specchat.speculation.controller import (
     Reason,
     Source,
 )
-from specchat.speculation.costs import CostTable
+from specchat.speculation.costs import CostTable, StepBackCosts
 
 RATE_DECAY = 0.98
 FIRST_GAP, LONGEST_GAP = 4, 512
@@ -47,7 +47,8 @@ class AdaptiveLength:
     looks ahead over every reachable j, because costs are not monotone; j = 0 is plain decoding.
 
     A target that `replays` goes back to before the round when a token is refused, and decodes what
-    was kept once more, with the next round. That is part of what a draft is expected to cost.
+    was kept once more, with the next round. That is part of what a draft is expected to cost,
+    and so are marking memories and going back, as measured in the rounds of each source.
 
     Args:
         longest: most tokens that a round may draft.
@@ -71,6 +72,10 @@ class AdaptiveLength:
         self.drafting: dict[Source, CostTable] = {
             "model": CostTable(verify),
             "ngram": CostTable(verify),
+        }
+        self.stepping_back: dict[Source, StepBackCosts] = {
+            "model": StepBackCosts(verify),
+            "ngram": StepBackCosts(verify),
         }
         self.calibration: dict[Source, Calibration] = {
             "model": Calibration(),
@@ -109,9 +114,10 @@ class AdaptiveLength:
         except LookupError:
             step = 0.0
         plain, at_best = self.verify.at_best(1), self.verify.at_best
+        once = step + self.stepping_back[source].at_best
         further = 0.0 if self._reach[source].at_once else step
         return any(
-            length * plain > step + (length - 1) * further + at_best(length + 1) - plain
+            length * plain > once + (length - 1) * further + at_best(length + 1) - plain
             for length in self._lengths(source, self.longest)
         )
 
@@ -125,7 +131,8 @@ class AdaptiveLength:
                 kept *= percent / 100
                 won += kept
                 spent = step + (length - 1) * further + self.verify.cost(length + 1) - plain
-                if won * plain > spent + self._replay_cost(length, won, kept, pending=0):
+                spent += self._return_cost(source, length, won, kept, pending=0)
+                if won * plain > spent:
                     return percent / 100
         return float("inf")
 
@@ -160,6 +167,7 @@ class AdaptiveLength:
             self.calibration[source].forget()
             self.verify.forget_slow_calls()
             self.drafting[source].forget_slow_calls()
+            self.stepping_back[source].forget_slow_calls()
             best = self._best(source, confidence, pending)
         saved = best.won / self.rate
         if self._probing:
@@ -180,12 +188,12 @@ class AdaptiveLength:
         drafted = len(self._confidences)
         step = self._further_cost(self._source)
         self._won += self._kept
-        kept, won = self._kept, self._won
-        best, here = 0.0, self._round_cost(drafted, won, kept)
-        for length in self._lengths(self._source, self._limit)[drafted:]:
+        kept, won, source = self._kept, self._won, self._source
+        best, here = 0.0, self._round_cost(source, drafted, won, kept)
+        for length in self._lengths(source, self._limit)[drafted:]:
             kept *= calibration.mean
             won += kept
-            spent = (length - drafted) * step + self._round_cost(length, won, kept) - here
+            spent = (length - drafted) * step + self._round_cost(source, length, won, kept) - here
             best = max(best, won - self._won - self.rate * spent)
         return best > 0
 
@@ -199,7 +207,7 @@ class AdaptiveLength:
         n_tokens = outcome.replayed + 1 + outcome.drafted
         self.verify.add(n_tokens, outcome.verify_ms)
         self.baseline.add(outcome)
-        usual_ms = self._spent_ms + self.verify.cost(n_tokens)
+        usual_ms = self._spent_ms + self.verify.cost(n_tokens) + self._stepped_back(outcome)
         self._tokens = self._tokens * RATE_DECAY + outcome.emitted
         self._milliseconds = self._milliseconds * RATE_DECAY + usual_ms
         tested = min(outcome.accepted + 1, outcome.drafted)
@@ -217,6 +225,13 @@ class AdaptiveLength:
         self._spell_ms += usual_ms
         self.reason = msgspec.structs.replace(self.reason, length=outcome.drafted)
 
+    def _stepped_back(self, outcome: Outcome) -> float:
+        """What a round like this usually takes to mark and go back."""
+        if outcome.drafted == 0:
+            return 0.0
+        refused = outcome.accepted < outcome.drafted
+        return self.stepping_back[self._source].add(outcome.step_back_ms, refused=refused)
+
     def _judge_spell(self) -> None:
         """A spell of drafting is over: the next gap depends on whether it beat plain decoding."""
         if self._spell_ms > 0:
@@ -233,20 +248,20 @@ class AdaptiveLength:
         """The length of at least one with the greatest gain over none."""
         chance, step = self._chance(source, confidence), self._further_cost(source)
         cost = self._step_cost(source, pending) - step
-        plain = self._round_cost(0, 0.0, 1.0)
+        plain = self._round_cost(source, 0, 0.0, 1.0)
         kept, won = 1.0, 0.0
         best = _Prospect(1, float("-inf"), 0.0, 0.0)
         for length in self._lengths(source, self._limit):
             kept *= chance
             won += kept
             cost += step
-            spent = cost + self._round_cost(length, won, kept) - plain
+            spent = cost + self._round_cost(source, length, won, kept) - plain
             gain = won - self.rate * spent
             if gain > best.gain:
                 best = _Prospect(length, gain, spent, won)
         return best
 
-    def _round_cost(self, length: int, won: float, kept: float) -> float:
+    def _round_cost(self, source: Source, length: int, won: float, kept: float) -> float:
         """Milliseconds of the target for a draft of this length, and for what comes of it.
 
         Args:
@@ -254,16 +269,23 @@ class AdaptiveLength:
             kept: the chance that all of them are.
         """
         call = self.verify.cost(self._pending + 1 + length)
-        return call + self._replay_cost(length, won, kept, self._pending)
+        return call + self._return_cost(source, length, won, kept, self._pending)
 
-    def _replay_cost(self, length: int, won: float, kept: float, pending: int) -> float:
-        """What the next call takes longer where a token is refused, by the chance of that."""
+    def _return_cost(
+        self, source: Source, length: int, won: float, kept: float, pending: int
+    ) -> float:
+        """Marking and going back, and what the next call takes longer where a token is refused, by
+        the chance of that."""
+        if length == 0:
+            return 0.0
+        stepping_back = self.stepping_back[source].expected(kept)
         refused = 1.0 - kept
         if not self.replays or refused <= 0.0:
-            return 0.0
+            return stepping_back
         kept_before = (won - length * kept) / refused
         again = pending + 1 + round(kept_before)
-        return refused * max(0.0, self.verify.cost(1 + again) - self.verify.cost(1))
+        longer = max(0.0, self.verify.cost(1 + again) - self.verify.cost(1))
+        return stepping_back + refused * longer
 
     def _chance(self, source: Source, confidence: float | None) -> float:
         calibration = self.calibration[source]

@@ -75,6 +75,8 @@ class Outcome(msgspec.Struct, frozen=True):
     n_past: int
     replayed: int = 0
     """Tokens that the target decoded again in this round's call."""
+    step_back_ms: float = 0.0
+    """Marking memories and going back; no part of `verify_ms`, nor of what was `spent`."""
 
 
 class LengthController(Protocol):

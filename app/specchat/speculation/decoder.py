@@ -133,6 +133,7 @@ class Decoder:
                     verify_s * 1e3,
                     len(self.ids),
                     replayed=pending,
+                    step_back_ms=self._step_back_s * 1e3,
                 )
             )
             ended = tokens[-1] in self._end_tokens
