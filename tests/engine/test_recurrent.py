@@ -22,6 +22,7 @@ from specchat.engine.protocol import (
 from specchat.engine.session import Session
 from specchat.llama.context import CPU_BATCH, Context, Outputs
 from specchat.llama.library import AbortFlag, Library
+from specchat.llama.memory import ContextMemory
 from specchat.llama.model import Model
 from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.speculation.drafters.model import ModelDrafter
@@ -44,6 +45,7 @@ NEXT = Message("user", "-and-a-hen.")
 CHOICES: tuple[DrafterChoice, ...] = ("auto", "ngram", "model")
 TOKENS = 40
 LONG = 300
+Save = Callable[[ContextMemory, int], None]
 RIGHT = (0.6, 0.9, 0.0)
 """How often a drafter is right."""
 
@@ -278,6 +280,32 @@ def test_a_model_with_a_state_drafts_for_one_with_a_plain_cache(
     alone = speaker.answer(QUESTION, sampling=GREEDY, speculation=plain(), max_tokens=LONG)
     assert said_now.tokens == alone.tokens
     assert 0 < said_now.figures.accepted < said_now.figures.tested
+    speaker.session.close()
+
+
+def test_saved_states_of_target_and_draft_keep_to_the_budget_of_each(
+    library: Library,
+    paths: dict[str, Path],
+    draft_paths: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memories: list[ContextMemory] = []
+
+    def save(memory: ContextMemory, length: int, real: Save = ContextMemory.save) -> None:
+        real(memory, length)
+        if memory not in memories:
+            memories.append(memory)
+
+    monkeypatch.setattr(ContextMemory, "save", save)
+    plan = msgspec.structs.replace(PLAN, saved_states_bytes=100_000, draft_saved_states_bytes=1)
+    speaker = Speaker(library, paths["mamba"], draft_paths["mamba"], plan)
+    for number in range(4):
+        question = Message("user", f"{QUESTION.content}{number}")
+        speaker.answer(question, speculation=drafting("model", 3), max_tokens=4)
+    target, draft = memories
+    assert len(target.checkpoints) > 1
+    assert target.saved_bytes <= 100_000
+    assert len(draft.checkpoints) == 1
     speaker.session.close()
 
 
