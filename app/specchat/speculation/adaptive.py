@@ -73,6 +73,8 @@ class AdaptiveLength:
             "model": CostTable(verify),
             "ngram": CostTable(verify),
         }
+        self.rereading = CostTable(verify)
+        """Of drafters that `rereads`: the call of a guess after the first, by its number."""
         self.stepping_back: dict[Source, StepBackCosts] = {
             "model": StepBackCosts(verify),
             "ngram": StepBackCosts(verify),
@@ -109,28 +111,24 @@ class AdaptiveLength:
 
     def could_pay(self, source: Source) -> bool:
         """By the costs alone. Where it could not, nothing is drafted to find out."""
-        try:
-            step = self.drafting[source].at_best(1)
-        except LookupError:
-            step = 0.0
         plain, at_best = self.verify.at_best(1), self.verify.at_best
-        once = step + self.stepping_back[source].at_best
-        further = 0.0 if self._reach[source].at_once else step
-        return any(
-            length * plain > once + (length - 1) * further + at_best(length + 1) - plain
-            for length in self._lengths(source, self.longest)
-        )
+        spent = self.stepping_back[source].at_best - plain
+        for length, cost in enumerate(self._at_best(source), 1):
+            spent += cost
+            if length * plain > spent + at_best(length + 1):
+                return True
+        return False
 
     def break_even(self, source: Source) -> float | None:
         """By the costs as they are, to a percent; independent of what was said."""
-        plain, step = self.verify.cost(1), self._step_cost(source)
-        further = self._further_cost(source)
+        plain, costs = self.verify.cost(1), self._guess_costs(source, self.longest)
         for percent in range(101):
-            kept, won = 1.0, 0.0
-            for length in self._lengths(source, self.longest):
+            kept, won, drafting = 1.0, 0.0, 0.0
+            for length, cost in enumerate(costs, 1):
                 kept *= percent / 100
                 won += kept
-                spent = step + (length - 1) * further + self.verify.cost(length + 1) - plain
+                drafting += cost
+                spent = drafting + self.verify.cost(length + 1) - plain
                 spent += self._return_cost(source, length, won, kept, pending=0)
                 if won * plain > spent:
                     return percent / 100
@@ -167,6 +165,7 @@ class AdaptiveLength:
             self.calibration[source].forget()
             self.verify.forget_slow_calls()
             self.drafting[source].forget_slow_calls()
+            self.rereading.forget_slow_calls()
             self.stepping_back[source].forget_slow_calls()
             best = self._best(source, confidence, pending)
         saved = best.won / self.rate
@@ -186,21 +185,25 @@ class AdaptiveLength:
         self._confidences.append(confidence)
         self._kept *= calibration.acceptance(confidence)
         drafted = len(self._confidences)
-        step = self._further_cost(self._source)
         self._won += self._kept
         kept, won, source = self._kept, self._won, self._source
-        best, here = 0.0, self._round_cost(source, drafted, won, kept)
-        for length in self._lengths(source, self._limit)[drafted:]:
+        best, here, drafting = 0.0, self._round_cost(source, drafted, won, kept), 0.0
+        costs = self._guess_costs(source, self._limit)
+        for length, cost in enumerate(costs[drafted:], drafted + 1):
             kept *= calibration.mean
             won += kept
-            spent = (length - drafted) * step + self._round_cost(source, length, won, kept) - here
+            drafting += cost
+            spent = drafting + self._round_cost(source, length, won, kept) - here
             best = max(best, won - self._won - self.rate * spent)
         return best > 0
 
-    def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
+    def spent(self, source: Source, n_tokens: int, milliseconds: float, *, guess: int = 1) -> None:
         """Learn what the draft model's decode calls cost."""
-        self.drafting[source].add(n_tokens, milliseconds)
-        self._spent_ms += self.drafting[source].cost(n_tokens)
+        table, size = self.drafting[source], n_tokens
+        if guess > 1 and self._reach[source].rereads:
+            table, size = self.rereading, guess
+        table.add(size, milliseconds)
+        self._spent_ms += table.cost(size)
 
     def finish(self, outcome: Outcome) -> None:
         """Learn costs, acceptance, the rate, and when to probe next."""
@@ -246,16 +249,15 @@ class AdaptiveLength:
 
     def _best(self, source: Source, confidence: float | None, pending: int) -> _Prospect:
         """The length of at least one with the greatest gain over none."""
-        chance, step = self._chance(source, confidence), self._further_cost(source)
-        cost = self._step_cost(source, pending) - step
+        chance, drafting = self._chance(source, confidence), 0.0
         plain = self._round_cost(source, 0, 0.0, 1.0)
         kept, won = 1.0, 0.0
         best = _Prospect(1, float("-inf"), 0.0, 0.0)
-        for length in self._lengths(source, self._limit):
+        for length, cost in enumerate(self._guess_costs(source, self._limit, pending), 1):
             kept *= chance
             won += kept
-            cost += step
-            spent = cost + self._round_cost(source, length, won, kept) - plain
+            drafting += cost
+            spent = drafting + self._round_cost(source, length, won, kept) - plain
             gain = won - self.rate * spent
             if gain > best.gain:
                 best = _Prospect(length, gain, spent, won)
@@ -297,11 +299,29 @@ class AdaptiveLength:
         except LookupError:  # never drafted: as dear as the target would be a fool's guess
             return 0.0
 
-    def _further_cost(self, source: Source) -> float:
-        """Of a token after the first one."""
-        return 0.0 if self._reach[source].at_once else self._step_cost(source)
+    def _guess_costs(self, source: Source, limit: int, pending: int = 1) -> list[float]:
+        """Milliseconds of each guess of the longest draft, in order."""
+        longest = self._longest(source, limit)
+        first = [self._step_cost(source, pending)][:longest]
+        if self._reach[source].at_once:
+            return first + [0.0] * (longest - 1)
+        if self._reach[source].rereads and self.rereading.measured:
+            return first + [self.rereading.cost(guess) for guess in range(2, longest + 1)]
+        return first + [self._step_cost(source)] * (longest - 1)
 
-    def _lengths(self, source: Source, limit: int) -> range:
-        """The lengths from one on that a draft can have."""
+    def _at_best(self, source: Source) -> list[float]:
+        """The same of the longest draft of all, in plain calls, when nobody disturbs."""
+        longest = self._longest(source, self.longest)
+        try:
+            step = self.drafting[source].at_best(1)
+        except LookupError:
+            step = 0.0
+        first = [step][:longest]
+        if self._reach[source].rereads and self.rereading.measured:
+            return first + [self.rereading.at_best(guess) for guess in range(2, longest + 1)]
+        return first + [0.0 if self._reach[source].at_once else step] * (longest - 1)
+
+    def _longest(self, source: Source, limit: int) -> int:
+        """The most tokens that a draft can have."""
         longest = self._reach[source].longest
-        return range(1, 1 + (limit if longest is None else min(limit, longest)))
+        return max(0, limit if longest is None else min(limit, longest))
