@@ -26,9 +26,10 @@ format: set-up-check ## let ruff tidy the code
 	.venv/bin/ruff check --fix-only --quiet
 	.venv/bin/ruff format
 
-bench: set-up-test ## measure what our own code costs a round
+bench: set-up-test ## measure what our own code costs a round, and stepping back
 	PYTHONPATH=tests .venv/bin/python tests/benchmarks/round_overhead.py
 	PYTHONPATH=tests .venv/bin/python tests/benchmarks/sampled_rows.py
+	PYTHONPATH=tests .venv/bin/python tests/benchmarks/step_back_cost.py
 
 screenshot: set-up-test ## draw the pictures in assets/ anew
 	.venv/bin/python assets/screenshot.py
