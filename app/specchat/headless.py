@@ -15,6 +15,7 @@ import msgspec
 from specchat.engine.client import EngineClient
 from specchat.engine.drafter_names import DrafterName
 from specchat.engine.protocol import (
+    STATEFUL,
     Devices,
     DevicesFound,
     EngineFacts,
@@ -26,11 +27,13 @@ from specchat.engine.protocol import (
     Loaded,
     Notice,
     Round,
+    SteppingBack,
     Stop,
 )
 from specchat.engine.remarks import remarks
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
+from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import DraftLength, Rule
 
 if TYPE_CHECKING:
@@ -66,6 +69,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     verify_s: float
     overhead_s: float
     draft_decode_s: float
+    stepping_back: SteppingBack
+    step_back_s: float
+    replayed: int
+    state_copy_s: float
     of_limit: float | None
     plain_tokens_per_second: float | None
     speed_up: float | None
@@ -109,6 +116,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             verify_s=figures.verify_s,
             overhead_s=figures.overhead_s,
             draft_decode_s=figures.draft_decode_s,
+            stepping_back=loaded.stepping_back,
+            step_back_s=figures.step_back_s,
+            replayed=figures.replayed,
+            state_copy_s=figures.state_copy_s,
             of_limit=figures.of_limit,
             plain_tokens_per_second=figures.plain_tokens_per_second,
             speed_up=figures.speed_up,
@@ -239,6 +250,8 @@ class Printer:
         else:
             print(finished.tail if self._live else finished.text, flush=True)
             _say(figures_line(finished))
+            if self.loaded.stepping_back in STATEFUL:
+                _say(stepping_back_line(self.loaded.stepping_back, finished.figures))
             for remark in remarks(finished):
                 _say(f"{remark[0].upper()}{remark[1:]}.")
             for alarm in finished.alarms:
@@ -261,6 +274,17 @@ def figures_line(finished: Finished) -> str:
         parts.append(f"{figures.time_to_first_token_s:.2f} s to first")
     parts.append(f"{figures.emitted} tokens")
     parts.append(f"drafter {finished.drafter}, length {finished.draft_length}, {finished.rule}")
+    return " · ".join(parts)
+
+
+def stepping_back_line(kind: SteppingBack, figures: Figures) -> str:
+    """How a target that keeps a state took guesses back, and what came of it for the prompt."""
+    parts = [f"steps back by {kind}"]
+    if figures.step_back_share is not None and figures.drafted:
+        parts.append(f"{figures.step_back_share:.1%} of the time")
+        if kind == "checkpoints":
+            parts.append(f"{figures.replayed:,} tokens replayed")
+    parts.append(f"{figures.reused_tokens:,} of {figures.prompt_tokens:,} prompt tokens reused")
     return " · ".join(parts)
 
 

@@ -1,6 +1,6 @@
 """Targets that keep a state draft like any other, and say what they would say from a cold start."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,19 +22,17 @@ from specchat.engine.protocol import (
 from specchat.engine.session import Session
 from specchat.llama.context import CPU_BATCH, Context, Outputs
 from specchat.llama.library import AbortFlag, Library
+from specchat.llama.memory import ContextMemory
 from specchat.llama.model import Model
 from specchat.pairing.shape import MOST_SNAPSHOTS
-from specchat.speculation.controller import LengthController
-from specchat.speculation.drafters.base import Draft
 from specchat.speculation.drafters.model import ModelDrafter
-from specchat.speculation.draws import Draws
-from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
 from support.aborting import AbortInside
 from support.engine_process import ask
 from support.gguf_models import byte_ids
 from support.hybrid_models import HYBRIDS, WITH_SNAPSHOTS
 from support.memory_recipes import recipe
+from support.often_right import OftenRight
 from support.speaking import Speaker, said, speak
 from support.tiny_models import write_random
 
@@ -47,6 +45,7 @@ NEXT = Message("user", "-and-a-hen.")
 CHOICES: tuple[DrafterChoice, ...] = ("auto", "ngram", "model")
 TOKENS = 40
 LONG = 300
+Save = Callable[[ContextMemory, int], None]
 RIGHT = (0.6, 0.9, 0.0)
 """How often a drafter is right."""
 
@@ -117,37 +116,6 @@ def context_of(model: Model, n_snapshots: int = 8) -> Context:
         n_threads=1,
         n_snapshots=n_snapshots,
     )
-
-
-class OftenRight:
-    """A drafter that knows the text, and is wrong now and then: every length of a kept draft."""
-
-    def __init__(self, text: Sequence[int], right: float, seed: int) -> None:
-        self._text = text
-        self._right = right
-        self._random = np.random.default_rng(seed)
-
-    def begin(
-        self, ids: Sequence[int], sampler: Sampler, draws: Draws, controller: LengthController
-    ) -> None:
-        """Nothing to get ready."""
-
-    def draft(self, ids: Sequence[int], limit: int, controller: LengthController) -> Draft:
-        tokens: list[int] = []
-        if not controller.start("ngram", 0.5, 1):
-            return Draft()
-        for token in self._text[len(ids) : len(ids) + limit]:
-            wrong = self._random.random() >= self._right
-            tokens.append(3 + (token + 1) % 250 if wrong else token)
-            if not controller.go_on(0.5):
-                break
-        return Draft(tokens, source="ngram")
-
-    def rollback(self, length: int) -> None:
-        """It keeps nothing."""
-
-    def close(self) -> None:
-        """It holds nothing."""
 
 
 @pytest.mark.parametrize("name", HYBRIDS)
@@ -312,6 +280,32 @@ def test_a_model_with_a_state_drafts_for_one_with_a_plain_cache(
     alone = speaker.answer(QUESTION, sampling=GREEDY, speculation=plain(), max_tokens=LONG)
     assert said_now.tokens == alone.tokens
     assert 0 < said_now.figures.accepted < said_now.figures.tested
+    speaker.session.close()
+
+
+def test_saved_states_of_target_and_draft_keep_to_the_budget_of_each(
+    library: Library,
+    paths: dict[str, Path],
+    draft_paths: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memories: list[ContextMemory] = []
+
+    def save(memory: ContextMemory, length: int, real: Save = ContextMemory.save) -> None:
+        real(memory, length)
+        if memory not in memories:
+            memories.append(memory)
+
+    monkeypatch.setattr(ContextMemory, "save", save)
+    plan = msgspec.structs.replace(PLAN, saved_states_bytes=100_000, draft_saved_states_bytes=1)
+    speaker = Speaker(library, paths["mamba"], draft_paths["mamba"], plan)
+    for number in range(4):
+        question = Message("user", f"{QUESTION.content}{number}")
+        speaker.answer(question, speculation=drafting("model", 3), max_tokens=4)
+    target, draft = memories
+    assert len(target.checkpoints) > 1
+    assert target.saved_bytes <= 100_000
+    assert len(draft.checkpoints) == 1
     speaker.session.close()
 
 

@@ -50,6 +50,8 @@ def answer(set: str, variant: str) -> Answer:
         draft_s=0.1 if told else None,
         verify_s=0.4 if told else None,
         draft_decode_s=0.09 if told else None,
+        step_back_s=0.02 if told else None,
+        replayed=4 if told else None,
         lengths=lengths if told else (),
         kept=kept if told else (),
         reasons={"worth": 8, "costs_more": 4} if told else {},

@@ -139,6 +139,7 @@ class Script:
                 n_ctx=N_CTX,
                 n_threads=4,
                 drafter="chain" if has_draft else "ngram",
+                stepping_back="checkpoints" if self.scenario == "checkpoints" else "cache",
                 engine=EngineFacts(
                     specchat="0", llama_cpp_python="0", llama_cpp="0", backend="CPU"
                 ),
@@ -234,7 +235,7 @@ class Script:
         """Rounds of a text in tokens of four letters."""
         pieces = list(_pieces(text, 4))
         tokens = tuple(int.from_bytes(piece.encode()[:3]) for piece in pieces)
-        figures = Figures(prompt_tokens=120, accepted_histogram=(0,) * 17, tested_at=(0,) * 16)
+        figures = _before_any_round()
         while (at := figures.emitted) < len(pieces):
             accepted = min(drafted, KEPT[figures.rounds % len(KEPT)], len(pieces) - at - 1)
             figures = _after_round(figures, drafted, accepted, 0.06)
@@ -256,7 +257,7 @@ class Script:
     def rounds(self, command: Generate, pieces: Iterator[str], drafted: int = 3) -> Figures:
         """Rounds that carry these pieces; how many tokens each keeps goes round a fixed list."""
         reason = f"drafting {drafted}: text is predictable" if drafted else "plain decoding"
-        figures = Figures(prompt_tokens=120, accepted_histogram=(0,) * 17, tested_at=(0,) * 16)
+        figures = _before_any_round()
         for index, piece in enumerate(pieces):
             accepted = min(drafted, KEPT[index % len(KEPT)])
             figures = _after_round(figures, drafted, accepted, 0.06 + 0.02 * (index % 3))
@@ -317,6 +318,12 @@ class Script:
         sys.exit(0)
 
 
+def _before_any_round() -> Figures:
+    return Figures(
+        prompt_tokens=120, reused_tokens=96, accepted_histogram=(0,) * 17, tested_at=(0,) * 16
+    )
+
+
 def _after_round(before: Figures, drafted: int, accepted: int, seconds: float) -> Figures:
     """The totals one round later."""
     tested = accepted + (accepted < drafted)
@@ -324,6 +331,7 @@ def _after_round(before: Figures, drafted: int, accepted: int, seconds: float) -
     tested_at = [n + (i < tested) for i, n in enumerate(before.tested_at)]
     return Figures(
         prompt_tokens=before.prompt_tokens,
+        reused_tokens=before.reused_tokens,
         emitted=before.emitted + accepted + 1,
         rounds=before.rounds + 1,
         drafted=before.drafted + drafted,
@@ -335,6 +343,8 @@ def _after_round(before: Figures, drafted: int, accepted: int, seconds: float) -
         decode_s=before.decode_s + seconds,
         draft_s=before.draft_s + (0.012 if drafted else 0.0),
         verify_s=before.verify_s + 0.04,
+        step_back_s=before.step_back_s + (0.001 if drafted else 0.0),
+        replayed=before.replayed + (accepted + 1 if accepted < drafted else 0),
         accepted_ngram=before.accepted_ngram + accepted // 2,
         plain_tokens_per_second=18.0,
         plain_age_s=24.0,

@@ -57,6 +57,20 @@ async def test_the_panel_shows_the_last_figures() -> None:
         assert "n-gram 34%  model 66%" in shown
 
 
+async def test_of_a_target_that_keeps_a_state_the_panel_tells_how_it_steps_back() -> None:
+    for scenario, told in (("checkpoints", True), ("happy", False)):
+        async with make_app(scenario).run_test(size=WIDE) as pilot:
+            await ask_and_wait(pilot, "How?")
+            last = panel(pilot).splitlines()[-3:]
+            expected = [
+                "steps back by checkpoints",
+                "1% of time, 51 replayed",
+                "prompt 96 of 0.1k reused",
+            ]
+            assert (last == expected) == told
+            assert ("reused" in panel(pilot)) == told
+
+
 async def test_plain_decoding_is_called_so() -> None:
     async with make_app("plain").run_test(size=WIDE) as pilot:
         await ask_and_wait(pilot, "How?")

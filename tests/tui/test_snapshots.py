@@ -183,6 +183,10 @@ def test_finished_answer(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert looks_the_same(snap_compare, "happy", answered, size)
 
 
+def test_target_that_keeps_a_state(snap_compare: Compare) -> None:
+    assert looks_the_same(snap_compare, "checkpoints", answered, WIDE)
+
+
 @SIZES
 def test_error_card(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert looks_the_same(snap_compare, "load-failure", broken, size)

@@ -47,7 +47,7 @@ class Listener:
         self.confidences.append(confidence)
         return len(self.confidences) < self.wanted
 
-    def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
+    def spent(self, source: Source, n_tokens: int, milliseconds: float, *, guess: int = 1) -> None:
         pass
 
     def finish(self, outcome: Outcome) -> None:

@@ -24,6 +24,8 @@ class Costs:
         reading: of the draft model for each token more in the same call.
         jitter: standard deviation of the logarithm of a call's time.
         disturbed: the share of calls that take 2 to 8 times as long.
+        marking: of a round with a draft, whatever is kept.
+        going_back: besides, where a guess is refused.
     """
 
     def __init__(
@@ -34,12 +36,15 @@ class Costs:
         reading: float = 0.0,
         jitter: float = 0.0,
         disturbed: float = 0.0,
+        marking: float = 0.0,
+        going_back: float = 0.0,
     ) -> None:
         self.known = verify
         self.step = step
         self._reading = reading
         self._jitter = jitter
         self._disturbed = disturbed
+        self._marking, self._going_back = marking, going_back
         self._random = np.random.default_rng(1)
         self._verify = np.interp(np.arange(LONGEST + 2), list(verify), list(verify.values()))
 
@@ -54,6 +59,12 @@ class Costs:
     def drafting(self, n_tokens: int) -> float:
         """This time."""
         return (self.step + self._reading * max(0, n_tokens - 2)) * self._noise()
+
+    def stepping_back(self, drafted: int, accepted: int) -> float:
+        """On average."""
+        if not drafted:
+            return 0.0
+        return self._marking + (self._going_back if accepted < drafted else 0.0)
 
     def controller(self, longest: int = LONGEST) -> AdaptiveLength:
         """One that was told these costs once, as after measuring them."""
@@ -95,8 +106,16 @@ def play_round(
             goes_on = controller.go_on(confidence)
             assert len(guesses) <= limit
     accepted = [*guesses, False].index(False)
-    verify = costs.verifying(len(guesses) + 1)
-    outcome = Outcome(len(guesses), accepted, accepted + 1, spent + verify, verify, n_past)
+    verify, back = costs.verifying(len(guesses) + 1), costs.stepping_back(len(guesses), accepted)
+    outcome = Outcome(
+        len(guesses),
+        accepted,
+        accepted + 1,
+        spent + verify + back,
+        verify,
+        n_past,
+        step_back_ms=back,
+    )
     controller.finish(outcome)
     return outcome
 

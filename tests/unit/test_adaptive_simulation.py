@@ -18,6 +18,7 @@ MACHINES = {
         jitter=0.03,
     ),
     "width is nearly free": Costs({1: 20, 16: 26}, 2.5, jitter=0.03),
+    "stepping back is dear": Costs({1: 20, 16: 26}, 2.5, jitter=0.03, marking=4, going_back=22),
     "two cost nearly twice": Costs(
         {1: 9.8, 2: 17.3, 3: 24, 4: 16.9, 5: 23.7, 6: 27, 8: 26.7, 10: 35, 12: 41, 16: 50},
         3.0,
@@ -64,15 +65,16 @@ def guess_of(text: Text, place: int, ahead: int) -> tuple[float, bool]:
 
 def rate_of_fixed(length: int, costs: Costs, text: Text) -> float:
     """Tokens a millisecond."""
-    round_ms = length * costs.step + costs.verify(length + 1)
-    place = rounds = 0
+    call_ms = length * costs.step + costs.verify(length + 1)
+    place = 0
+    milliseconds = 0.0
     while place < TOKENS:
         kept = 0
         while kept < length and text.agrees[place + kept]:
             kept += 1
         place += kept + 1
-        rounds += 1
-    return place / (rounds * round_ms)
+        milliseconds += call_ms + costs.stepping_back(length, kept)
+    return place / milliseconds
 
 
 def rate_of_adaptive(costs: Costs, text: Text) -> float:

@@ -43,6 +43,8 @@ def answer(
         draft_s=0.5 if told else None,
         verify_s=1.25 if told else None,
         draft_decode_s=0.25 if told else None,
+        step_back_s=0.1 if told else None,
+        replayed=sum(kept) if told else None,
         accepted_ngram=sum(kept[:1]) if told else None,
         lengths=lengths,
         kept=kept,
@@ -106,6 +108,7 @@ def test_counts_are_pooled_over_answers_before_they_are_divided() -> None:
     assert found.tokens_per_round == pytest.approx(7 / 3)
     assert found.draft_share == pytest.approx(0.25)
     assert found.of_limit == pytest.approx(0.75)
+    assert found.step_back_share == pytest.approx(0.05)
     assert found.ngram_share == 1.0
     assert found.accepted_histogram == (1, 1, 0, 1)
     assert found.acceptance_by_position == pytest.approx((2 / 3, 1 / 2, 1.0))
@@ -122,6 +125,7 @@ def test_what_a_server_does_not_tell_is_none_and_not_zero() -> None:
     assert found.tokens_per_round is None
     assert found.draft_share is None
     assert found.of_limit is None
+    assert found.step_back_share is None
 
 
 def test_every_set_has_rows_of_its_own() -> None:

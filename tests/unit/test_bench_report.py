@@ -96,6 +96,15 @@ def test_the_report_has_every_variant_and_set() -> None:
     assert "The machine was quiet; plain decoding drifted by +2.0%." in shown
 
 
+def test_of_a_target_that_keeps_a_state_the_report_tells_what_stepping_back_takes() -> None:
+    shown = report(replace(RECORD, stepping_back="checkpoints"), colour=False)
+
+    assert "stepping back by checkpoints, of the time\n" in shown
+    assert re.search(r"^ +[0-9.]+% model:3$", shown, re.M)
+    assert not re.search(r"% (plain|llama-server:3)$", shown, re.M)
+    assert "stepping back" not in report(RECORD, colour=False)
+
+
 def test_the_report_of_a_busy_machine_says_so() -> None:
     assert report(BUSY, colour=False).endswith(
         "The machine was busy.\nSomebody compiled a browser."

@@ -53,6 +53,31 @@ def test_snapshots_of_a_state_give_way_before_all_else() -> None:
     assert engine_numbers(tight).n_snapshots == 0
 
 
+def test_states_of_earlier_turns_are_planned_for_target_and_draft_equally_many() -> None:
+    target, draft = model(state_bytes=10 * MIB), model(n_layer=4, state_bytes=5 * MIB)
+    of_target, of_draft = 14 * 10 * MIB, 2 * 5 * MIB
+    roomy = plan_memory(machine(card(24 * GIB)), target, draft, NO_WISHES)
+    together = roomy.saved_states_bytes + roomy.draft_saved_states_bytes
+    assert together == 512 * MIB
+    assert roomy.draft_saved_states_bytes == together * of_draft // (of_target + of_draft)
+
+    tight = plan_memory(machine(card(24 * GIB), ram_bytes=GIB), target, draft, NO_WISHES)
+    saved = (tight.saved_states_bytes, tight.draft_saved_states_bytes)
+    assert tight.fits
+    assert of_target < saved[0] < roomy.saved_states_bytes
+    assert saved[0] // saved[1] == of_target // of_draft
+    in_ram = tight.shares[-1].parts
+    assert (in_ram["target_kv"], in_ram["draft_kv"]) == saved
+
+    short = plan_memory(machine(card(24 * GIB), ram_bytes=GIB // 2), target, draft, NO_WISHES)
+    assert (short.with_draft, short.draft_saved_states_bytes) == (False, 0)
+    assert short.saved_states_bytes >= of_target
+
+    alone = plan_memory(machine(card(24 * GIB)), target, DRAFT, NO_WISHES)
+    assert (alone.saved_states_bytes, alone.draft_saved_states_bytes) == (512 * MIB, 0)
+    assert engine_numbers(roomy).draft_saved_states_bytes == roomy.draft_saved_states_bytes
+
+
 def test_a_draft_that_is_too_much_is_left_out_first() -> None:
     plan = with_card(5.4)
     assert (plan.fits, plan.with_draft, plan.n_ctx, plan.n_gpu_layers) == (True, False, 8192, 29)

@@ -32,6 +32,8 @@ def figures_after(rounds: list[Round]) -> Figures:
             verify_s=0.3,
             draft_decode_s=0.05,
             by_ngram=drafted % 2 == 1,
+            step_back_s=0.01 if drafted else 0.0,
+            replayed=accepted,
         )
     return meter.figures()
 
@@ -56,6 +58,9 @@ def test_four_rounds_counted_by_hand() -> None:
     assert figures.draft_share == pytest.approx(0.2)
     assert figures.of_limit == pytest.approx((0.3 + 0.05) / 0.5)
     assert figures.overhead_s == pytest.approx(4 * 0.1)
+    assert figures.step_back_s == pytest.approx(3 * 0.01)
+    assert figures.step_back_share == pytest.approx(3 * 0.01 / 2.0)
+    assert figures.replayed == 4
 
 
 def test_there_are_no_ratios_before_the_first_round() -> None:
@@ -65,6 +70,7 @@ def test_there_are_no_ratios_before_the_first_round() -> None:
     assert figures.tokens_per_round is None
     assert figures.tokens_per_second is None
     assert figures.draft_share is None
+    assert figures.step_back_share is None
     assert figures.time_to_first_token_s is None
     assert figures.acceptance_by_position == ()
     assert figures.ngram_share is None

@@ -19,6 +19,7 @@ from specchat.engine.protocol import (
     Notice,
     Pair,
     Round,
+    SteppingBack,
 )
 from specchat.headless import (
     CANCELLED_EXIT_CODE,
@@ -54,6 +55,9 @@ FIGURES = Figures(
     draft_s=0.5,
     draft_decode_s=0.4,
     verify_s=1.25,
+    step_back_s=0.02,
+    replayed=6,
+    state_copy_s=0.01,
     plain_tokens_per_second=8.0,
     plain_age_s=12.0,
 )
@@ -143,6 +147,10 @@ def test_the_report_has_every_figure_of_the_answer() -> None:
         "tokens_per_second": 10.0,
         "draft_s": 0.5,
         "draft_decode_s": 0.4,
+        "stepping_back": "cache",
+        "step_back_s": 0.02,
+        "replayed": 6,
+        "state_copy_s": 0.01,
         "of_limit": 0.825,
         "verify_s": 1.25,
         "overhead_s": 0.25,
@@ -214,6 +222,27 @@ def test_the_line_of_figures_leaves_out_what_was_not_measured() -> None:
     finished = replace(FINISHED, figures=Figures(), drafter="none", draft_length=0, rule="greedy")
 
     assert figures_line(finished) == "0 tokens · drafter none, length 0, greedy"
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("snapshots", "steps back by snapshots · 1.0% of the time · 5 of 31 prompt tokens reused"),
+        (
+            "checkpoints",
+            "steps back by checkpoints · 1.0% of the time · 6 tokens replayed"
+            " · 5 of 31 prompt tokens reused",
+        ),
+    ],
+)
+def test_of_a_target_that_keeps_a_state_it_is_told_how_it_steps_back(
+    kind: SteppingBack, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printer = Printer(as_json=False, live=True)
+    for event in (replace(LOADED, stepping_back=kind), FINISHED):
+        printer.show(event)
+
+    assert capsys.readouterr().err.splitlines()[:2] == [figures_line(FINISHED), line]
 
 
 def test_a_slow_down_is_told_as_such() -> None:

@@ -29,6 +29,8 @@ CSV_COLUMNS = (
     "draft_s",
     "verify_s",
     "draft_decode_s",
+    "step_back_s",
+    "replayed",
     "started_s",
 )
 """Fields of `Answer`: one line an answer."""

@@ -101,6 +101,7 @@ def _row(
     calls_s = _sum(
         seconds for answer in answers for seconds in (answer.verify_s, answer.draft_decode_s)
     )
+    step_back_s = _sum(answer.step_back_s for answer in answers)
     histogram = _add(answer.accepted_histogram for answer in answers)
     tested_at = _add(answer.tested_at for answer in answers)
     by_ngram = _sum(answer.accepted_ngram for answer in answers)
@@ -119,8 +120,9 @@ def _row(
         tested=None if tested is None else int(tested),
         acceptance=accepted / tested if tested else None,
         tokens_per_round=emitted / rounds if rounds else None,
-        draft_share=draft_s / decode_s if draft_s is not None and decode_s > 0 else None,
-        of_limit=calls_s / decode_s if calls_s is not None and decode_s > 0 else None,
+        draft_share=_part(draft_s, decode_s),
+        of_limit=_part(calls_s, decode_s),
+        step_back_share=_part(step_back_s, decode_s),
         acceptance_by_position=tuple(
             sum(histogram[i + 1 :]) / count for i, count in enumerate(tested_at) if count
         ),
@@ -139,6 +141,10 @@ def _sum(values: Iterable[float | None]) -> float | None:
             return None
         total += value
     return total
+
+
+def _part(seconds: float | None, decode_s: float) -> float | None:
+    return None if seconds is None or decode_s <= 0 else seconds / decode_s
 
 
 def _add(counts: Iterable[Sequence[int]]) -> tuple[int, ...]:

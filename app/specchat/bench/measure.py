@@ -167,6 +167,7 @@ def _record(
         target=_file_facts(loaded.target),
         draft=None if loaded.draft is None else _file_facts(loaded.draft),
         drafter=loaded.drafter,
+        stepping_back=loaded.stepping_back,
         server=server,
         n_ctx=loaded.n_ctx,
         n_threads=loaded.n_threads,

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from specchat.engine.drafter_names import DrafterName
-from specchat.engine.protocol import EngineFacts
+from specchat.engine.protocol import EngineFacts, SteppingBack
 from specchat.speculation.controller import ReasonKind
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 
@@ -85,6 +85,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     draft_s: float | None = None
     verify_s: float | None = None
     draft_decode_s: float | None = None
+    step_back_s: float | None = None
+    replayed: int | None = None
     lengths: tuple[int, ...] = ()
     """Tokens drafted in each round."""
     kept: tuple[int, ...] = ()
@@ -137,6 +139,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     draft_share: float | None
     of_limit: float | None
     """The rate against what it would be if nothing but decode calls took time."""
+    step_back_share: float | None = None
+    """step back seconds / decode seconds; None for llama-server."""
     acceptance_by_position: tuple[float, ...]
     accepted_histogram: tuple[int, ...]
     ngram_share: float | None
@@ -175,6 +179,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     draft: FileFacts | None
     drafter: DrafterName = "ngram"
     """Who drafts where a variant leaves the choice; heads in the target's file are no `draft`."""
+    stepping_back: SteppingBack = "cache"
+    """How the target takes back what it refused."""
     server: ServerFacts | None
     n_ctx: int
     n_threads: int

@@ -7,6 +7,7 @@ from specchat.bench.progress import duration
 from specchat.bench.record import Record, Row, Spread
 from specchat.bench.variants import PLAIN
 from specchat.bench.wording import REASONS, draft_words
+from specchat.engine.protocol import STATEFUL
 
 WIDTH = 80
 NAME_WIDTH = 17
@@ -37,6 +38,7 @@ def report(record: Record, *, colour: bool) -> str:
         _bars(record),
         _positions(record),
         _reasons(record),
+        _stepping_back(record),
         _texts(record),
         _quietness(record, paint),
     ]
@@ -173,6 +175,18 @@ def _texts(record: Record) -> str:
     if len(record.differences) > DIFFERENCES_SHOWN:
         lines.append("  The others are in the JSON record.")
     return "\n".join([*lines, *record.warnings])
+
+
+def _stepping_back(record: Record) -> str:
+    """What it takes of the time, where a target keeps a state."""
+    if record.stepping_back not in STATEFUL:
+        return ""
+    lines = [f"stepping back by {record.stepping_back}, of the time"]
+    for variant in record.variants:
+        row = record.row(variant.name)
+        if row.drafted and row.step_back_share is not None:
+            lines.append(f"{row.step_back_share:>{NAME_WIDTH - 1}.1%} {row.variant}"[:WIDTH])
+    return "\n".join(lines) if len(lines) > 1 else ""
 
 
 def _quietness(record: Record, paint: Paint) -> str:

@@ -180,6 +180,8 @@ def _answer(
         draft_s=figures.draft_s if figures else None,
         verify_s=figures.verify_s if figures else None,
         draft_decode_s=figures.draft_decode_s if figures else None,
+        step_back_s=figures.step_back_s if figures else None,
+        replayed=figures.replayed if figures else None,
         accepted_ngram=figures.accepted_ngram if figures else None,
         lengths=measured.lengths,
         kept=measured.kept,

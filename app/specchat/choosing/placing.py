@@ -215,4 +215,7 @@ class _Placing:
             experts_in_ram=numbers.experts_in_ram,
             n_snapshots=numbers.n_snapshots,
             saved_states_bytes=numbers.saved_states_bytes or given.saved_states_bytes,
+            draft_saved_states_bytes=(
+                numbers.draft_saved_states_bytes or given.draft_saved_states_bytes
+            ),
         )

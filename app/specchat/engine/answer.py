@@ -94,9 +94,11 @@ class Answer:
         emit(partial(self._finished, reason, len(target.tokens), full))
 
     def _prefill(self, emit: Emit) -> None:
-        total = len(self._prompt)
+        total, memory = len(self._prompt), self._decoder.target.memory
+        copied_before_s = memory.copy_s
         for reused, done in self._decoder.prefill(self._prompt):
             emit(partial(self._read, done - reused, total - reused, reused))
+        self._meter.state_copy_s = memory.copy_s - copied_before_s
 
     def _decode(self, emit: Emit) -> FinishReason:
         target, controller = self._decoder.target, self._controller

@@ -1,7 +1,7 @@
 """What decode calls cost on this machine: measured once for a pair, then remembered."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -10,6 +10,7 @@ import psutil
 
 from specchat.engine.stored_costs import MeasuredCosts, costs_folder
 from specchat.llama.context import Context, Outputs
+from specchat.llama.head import ChainedHeadContext
 from specchat.neighbours import Watch, are_busy
 from specchat.paths import write_whole
 from specchat.speculation.adaptive import AdaptiveLength
@@ -19,7 +20,7 @@ from specchat.speculation.costs import CostTable
 BUDGET_S = 2.0
 """The most that measuring may take at a start."""
 DRAFT_SHARE = 0.25
-"""The part of it that goes to the draft model."""
+"""The part of it that goes to the draft model, or to heads."""
 VERIFY_SIZES = (1, 2, 4, 3, 5, 8, 6, 12, 17, 10)
 """Calls of the target that are measured, the most telling first."""
 DRAFT_SIZES = (1, 2)
@@ -51,17 +52,14 @@ def known_costs(
     sizes = [size for size in VERIFY_SIZES if size <= longest + 1]
     budget = BUDGET_S * (1 - DRAFT_SHARE) if draft is not None else BUDGET_S
     verify = measure(target, sizes, Outputs.ALL, budget, lambda done: progress(done * 0.75))
-    drafting = (
-        {}
-        if draft is None
-        else measure(draft, DRAFT_SIZES, Outputs.LAST, BUDGET_S * DRAFT_SHARE, lambda _: None)
-    )
+    drafting, rereading = ({}, {}) if draft is None else _measure_draft(draft)
     progress(1.0)
     costs = MeasuredCosts(
         verify,
         drafting,
         target=target.model.path.name,
         draft_model=None if draft is None else draft.model.path.name,
+        rereading=rereading,
     )
     if are_busy(neighbours.others(), psutil.cpu_count() or 1):
         return costs
@@ -77,23 +75,49 @@ def quick_costs(target: Context) -> MeasuredCosts:
 
 def measure(
     context: Context,
-    sizes: list[int] | tuple[int, ...],
+    sizes: Sequence[int],
     outputs: Outputs,
     budget_s: float,
     progress: Callable[[float], None],
 ) -> dict[int, float]:
-    """Milliseconds of decode calls, the best of a few; the cache is empty afterwards.
+    """Milliseconds of decode calls by number of tokens, the best of a few; the cache is empty
+    afterwards.
 
     At least one call is made, and no further one is begun beyond the budget. The first call of a
     size builds its graph, so every size comes round again while there is time.
     """
+    return _best_of(
+        context, sizes, lambda size: context.rehearse(size, outputs), budget_s, progress
+    )
+
+
+def _measure_draft(draft: Context) -> tuple[dict[int, float], dict[int, float]]:
+    """Of the call of a first guess, by the tokens that it reads, and of later ones, by number,
+    where they take in the draft before them once more."""
+    budget, ignored = BUDGET_S * DRAFT_SHARE, lambda _: None
+    if not isinstance(draft, ChainedHeadContext):
+        return measure(draft, DRAFT_SIZES, Outputs.LAST, budget, ignored), {}
+    guesses = range(2, draft.model.n_mtp_heads + 1)
+    return (
+        measure(draft, DRAFT_SIZES, Outputs.LAST, budget / 2, ignored),
+        _best_of(draft, guesses, draft.rehearse_guess, budget / 2, ignored),
+    )
+
+
+def _best_of(
+    context: Context,
+    sizes: Sequence[int],
+    call: Callable[[int], None],
+    budget_s: float,
+    progress: Callable[[float], None],
+) -> dict[int, float]:
     started = perf_counter()
     best: dict[int, float] = {}
     calls = [*sizes] * PASSES
     for number, size in enumerate(calls, 1):
         context.rollback(0)
         before = perf_counter()
-        context.rehearse(size, outputs)
+        call(size)
         after = perf_counter()
         milliseconds = (after - before) * 1e3
         best[size] = min(milliseconds, best.get(size, milliseconds))
@@ -119,6 +143,8 @@ def adaptive(
     controller = AdaptiveLength(longest, verify, replays=replays, reach=reach)
     for n_tokens, milliseconds in costs.draft.items():
         controller.spent("model", n_tokens, milliseconds)
+    for guess, milliseconds in costs.rereading.items():
+        controller.spent("model", 1, milliseconds, guess=guess)
     return controller
 
 

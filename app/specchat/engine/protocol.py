@@ -37,6 +37,8 @@ ADDRESS = re.compile(r"[A-Za-z0-9._-]+:([0-9]{1,5})")
 
 Role = Literal["system", "user", "assistant"]
 SteppingBack = Literal["cache", "window", "snapshots", "checkpoints"]
+STATEFUL: frozenset[SteppingBack] = frozenset(("snapshots", "checkpoints"))
+"""Layers keep one state for all tokens, so that stepping back is not free (docs/hybrid.md)."""
 LoadStep = Literal["target", "draft", "costs"]
 FinishReason = Literal["stop", "length", "cancelled"]
 
@@ -99,8 +101,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     n_snapshots: int = MOST_SNAPSHOTS
     """The most of a recurrent state that are kept to step back to; 0: refused guesses are decoded
     again."""
-    saved_states_bytes: int = 2**29
+    saved_states_bytes: int = 3 * 2**27
     """Main memory for recurrent states of earlier turns, to come back to."""
+    draft_saved_states_bytes: int = 2**27
+    """The same for a draft model."""
     max_draft_length: int = 16
     measure_costs: bool = True
     """Measure at load what decode calls cost, unless this machine has done so for this pair."""

@@ -80,7 +80,6 @@ class Session:
         self._draft: LoadedDraft | None = None
         try:
             self._context = self._make_context(self._target, plan.max_draft_length)
-            self._context.memory.checkpoint_bytes = plan.saved_states_bytes
             _warm_up(self._context)
             if load.pair.draft is not None:
                 self._draft = self._load_draft(load.pair.draft, emit)
@@ -231,6 +230,9 @@ class Session:
             n_snapshots=min(longest_draft, plan.n_snapshots),
             cache_type=plan.cache_type if target else plan.draft_cache_type,
             whole_window_cache=plan.whole_window_cache,
+        )
+        context.memory.checkpoint_bytes = (
+            plan.saved_states_bytes if target else plan.draft_saved_states_bytes
         )
         self._limit_silence()
         return context

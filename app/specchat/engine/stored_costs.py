@@ -16,6 +16,9 @@ class MeasuredCosts(msgspec.Struct, frozen=True):
     """File name of the target."""
     draft_model: str | None = None
     """File name of the draft."""
+    rereading: dict[int, float] = {}
+    """Of heads whose guesses after the first take in the draft before them once more: such a call,
+    by the number of the guess."""
 
 
 def costs_folder() -> Path:

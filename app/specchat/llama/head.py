@@ -94,6 +94,49 @@ class HeadContext(Context):
         return batch
 
 
+class ChainedHeadContext(HeadContext):
+    """The context of several heads, each trained to guess one token further.
+
+    Every head is a layer with keys and values of its own in the same cells, so that each of them
+    reads every token.
+    """
+
+    def read_by_all(self, tokens: Sequence[int], states: States) -> None:
+        """Append tokens to the cells of every head.
+
+        Raises:
+            Aborted: the abort flag was set; no head has read them.
+            DecodeFailed: llama.cpp refused or failed.
+        """
+        start = len(self.tokens)
+        try:
+            for head in range(self.model.n_mtp_heads):
+                self.rollback(start)
+                self.select(head)
+                self.read(tokens, states, Outputs.NONE)
+        except BaseException:
+            self.rollback(start)  # some heads have not read it
+            raise
+        finally:
+            self.select(0)
+
+    def rehearse(self, n_tokens: int, outputs: Outputs) -> None:
+        """As `Context.rehearse`, for a first guess: all heads read, and the first one guesses."""
+        if n_tokens > 1:
+            further = n_tokens - 1
+            token = max(0, self.model.vocabulary.bos)
+            self.read_by_all([token] * further, np.zeros((further, self._width), np.float32))
+        super().rehearse(1, outputs)
+
+    def rehearse_guess(self, number: int) -> None:
+        """The decode call of a later guess, the second or one after it."""
+        self.select(number - 1)
+        try:
+            super().rehearse(number, Outputs.ALL)
+        finally:
+            self.select(0)
+
+
 class SharedHeadContext(HeadContext):
     """The context of a head that attends to its target's own cells and has none itself.
 
@@ -131,8 +174,10 @@ def make_mtp_context(
     extension.require(FOR_CHAINED_HEADS if chained else FOR_MTP, tried)
     if model.architecture in SHARES_CELLS:
         return SharedHeadContext(model, target, extension, n_outputs=1, abort=abort)
-    n_outputs = model.n_mtp_heads + 1 if chained else 1
-    return HeadContext(model, target, extension, n_outputs=n_outputs, abort=abort)
+    if chained:
+        n_outputs = model.n_mtp_heads + 1
+        return ChainedHeadContext(model, target, extension, n_outputs=n_outputs, abort=abort)
+    return HeadContext(model, target, extension, n_outputs=1, abort=abort)
 
 
 def _why_no_mtp(model: Model, target: Model) -> str | None:

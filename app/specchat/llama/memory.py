@@ -6,6 +6,7 @@ and continue from garbage. So what is valid is known here, and nothing else is a
 """
 
 import ctypes
+from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -71,6 +72,8 @@ class ContextMemory:
         self._mark: int = 0
         self._valid_snapshots = 0
         self.checkpoint_bytes = checkpoint_bytes
+        self.copy_s = 0.0
+        """Seconds in which states were copied to main memory, or from there, so far."""
         self._checkpoints: list[Checkpoint] = []
 
     @property
@@ -112,12 +115,15 @@ class ContextMemory:
         """Copy the state after `length` tokens to main memory, for later turns."""
         if not self.keeps_state or length == 0 or length in self.checkpoints:
             return
+        started = perf_counter()
         flags = self._api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
         size = self._api.llama_state_seq_get_size_ext(self._context, SEQUENCE, flags)
         state = np.empty(size, np.uint8)
-        if size != self._api.llama_state_seq_get_data_ext(
+        written = self._api.llama_state_seq_get_data_ext(
             self._context, _address(state), size, SEQUENCE, flags
-        ):
+        )
+        self.copy_s += perf_counter() - started
+        if written != size:
             return
         self._checkpoints.append(Checkpoint(length, state))
         while len(self._checkpoints) > 1 and self.saved_bytes > self.checkpoint_bytes:
@@ -190,11 +196,13 @@ class ContextMemory:
 
     def _load(self, checkpoint: Checkpoint) -> bool:
         self._forget_mark()
+        started = perf_counter()
         flags = self._api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
         size = checkpoint.state.nbytes
         read = self._api.llama_state_seq_set_data_ext(
             self._context, _address(checkpoint.state), size, SEQUENCE, flags
         )
+        self.copy_s += perf_counter() - started
         return bool(read == size) and self._drop_cells_from(checkpoint.length)
 
     def _drop_cells_from(self, length: int) -> bool:

@@ -10,9 +10,11 @@ from specchat.pairing.memory_estimate import (
     CELL_STEP,
     CacheType,
     ContextSizes,
+    SavedStates,
+    more_saved_states,
     n_states,
+    one_saved_state,
     rounded_up,
-    saved_states_bytes,
 )
 from specchat.pairing.placement import PlacedModel, Use, by_speed, fast_devices, shares_ram
 from specchat.pairing.shape import MOST_SNAPSHOTS, ModelShape
@@ -82,6 +84,8 @@ class MemoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Of a recurrent state, to step back to."""
     saved_states_bytes: int = 0
     """In main memory, for recurrent states of earlier turns: as many as there is room for."""
+    draft_saved_states_bytes: int = 0
+    """The same for a draft model."""
     cache_type: CacheType = "f16"
     experts_in_ram: bool = False
     draft_device: str | None = None
@@ -99,6 +103,7 @@ class EngineNumbers(msgspec.Struct, frozen=True, kw_only=True):
     experts_in_ram: bool
     n_snapshots: int
     saved_states_bytes: int
+    draft_saved_states_bytes: int
     draft_devices: tuple[str, ...] | None
 
 
@@ -113,6 +118,7 @@ def engine_numbers(plan: MemoryPlan) -> EngineNumbers:
         experts_in_ram=plan.experts_in_ram,
         n_snapshots=plan.n_snapshots,
         saved_states_bytes=plan.saved_states_bytes,
+        draft_saved_states_bytes=plan.draft_saved_states_bytes,
         draft_devices=None if plan.draft_device is None else (plan.draft_device,),
     )
 
@@ -175,7 +181,6 @@ class _Planning:
             n_snapshots=min(wishes.n_snapshots, wishes.max_draft_length),
         )
         self._shape, self._sizes = target, sizes
-        self._one_state, self._most_states = saved_states_bytes(target)
         self._target = self._placed_target()
         self._draft = None
         self._draft_alone: list[tuple[int, PlacedModel]] = []
@@ -235,21 +240,32 @@ class _Planning:
         all_of_them = self._target.n_places
         return min(all_of_them if self._asked_layers is None else self._asked_layers, all_of_them)
 
+    def _one_state(self, attempt: _Try) -> SavedStates:
+        draft = self._draft if attempt.with_draft else None
+        return one_saved_state(self._shape, None if draft is None else draft.shape)
+
     def _uses(self, attempt: _Try) -> tuple[list[Use], list[Use]]:
         """Of the target and of the draft, by device; main memory is the last."""
+        saved = self._one_state(attempt)
         target = self._target.spread(attempt.n_ctx, attempt.n_gpu_layers, self._free)
-        target[-1] = target[-1]._replace(kv=target[-1].kv + self._one_state)
+        target[-1] = _with_saved(target[-1], saved.target)
         if self._draft is None or not attempt.with_draft:
             return target, [Use()] * len(target)
+        draft = self._draft_uses(self._draft, attempt, target)
+        draft[-1] = _with_saved(draft[-1], saved.draft)
+        return target, draft
+
+    def _draft_uses(self, draft: PlacedModel, attempt: _Try, target: Sequence[Use]) -> list[Use]:
+        """Beside the target."""
         left = [max(0, free - sum(use)) for free, use in zip(self._free, target, strict=False)]
         place = self._draft_place(attempt, target)
         if place is not None:
             alone = dict(self._draft_alone)[place]
             here, in_ram = alone.spread(attempt.n_ctx, alone.n_places, [1])
             uses = [here if index == place else Use() for index in range(len(left))]
-            return target, [*uses, in_ram]
-        layers = self._draft.n_places if self._fast else 0
-        return target, self._draft.spread(attempt.n_ctx, layers, left)
+            return [*uses, in_ram]
+        layers = draft.n_places if self._fast else 0
+        return draft.spread(attempt.n_ctx, layers, left)
 
     def _draft_place(self, attempt: _Try, target: Sequence[Use]) -> int | None:
         """Which of several fast devices has room for all of the draft beside the target."""
@@ -306,9 +322,13 @@ class _Planning:
             shares.append(_share(device.name, device.free_bytes, one, other, margin))
             ram_free -= sum(one) + sum(other) if shares_ram(self._machine, device) else 0
         spare = ram_free - sum(target[-1]) - sum(draft[-1]) - self._ram_margin
-        further = max(0, min(self._most_states - self._one_state, spare))
-        in_ram = target[-1]._replace(kv=target[-1].kv + further)
-        shares.append(_share("CPU", max(0, ram_free), in_ram, draft[-1], self._ram_margin))
+        least = self._one_state(attempt)
+        saved = more_saved_states(least, spare)
+        in_ram = (
+            _with_saved(target[-1], saved.target - least.target),
+            _with_saved(draft[-1], saved.draft - least.draft),
+        )
+        shares.append(_share("CPU", max(0, ram_free), *in_ram, self._ram_margin))
         with_draft = attempt.with_draft and self._draft is not None
         place = self._draft_place(attempt, target) if with_draft else None
         draft_places = self._draft.n_places if self._draft is not None and self._fast else 0
@@ -323,7 +343,8 @@ class _Planning:
             cache_type=self._wishes.cache_type,
             experts_in_ram=self._target.experts_in_ram,
             n_snapshots=self._sizes.n_snapshots,
-            saved_states_bytes=self._one_state + further,
+            saved_states_bytes=saved.target,
+            draft_saved_states_bytes=saved.draft,
             draft_device=None if place is None else self._fast[place].name,
         )
 
@@ -333,6 +354,11 @@ def size_text(n_bytes: int) -> str:
     if n_bytes < 0.0995 * 2**30:
         return f"{max(1, round(n_bytes / 2**20))} MiB"
     return f"{n_bytes / 2**30:.1f} GiB"
+
+
+def _with_saved(use: Use, n_bytes: int) -> Use:
+    """Besides, so much for states of earlier turns."""
+    return use._replace(kv=use.kv + n_bytes)
 
 
 def _margin(total_bytes: int) -> int:

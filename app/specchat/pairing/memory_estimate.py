@@ -7,7 +7,7 @@ far it is from llama.cpp's own numbers (tests/engine/test_memory_truth.py).
 
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,7 @@ COPIES = 4
 TOKEN_INPUTS = 24
 """Bytes of a token's id, position, output index and places in the cache."""
 SAVED_STATES_BYTES = 2**29
-"""`CHECKPOINT_BYTES` (llama/memory.py)."""
+"""Main memory for the states of earlier turns, those of target and draft together."""
 SAVED_STATES = 64
 """A conversation of 32 turns: two a turn."""
 
@@ -83,11 +83,34 @@ def hidden_state_bytes(head: HeadNeeds, sizes: ContextSizes) -> int:
     return FLOAT * head.state_width * 4 * sizes.n_batch
 
 
-def saved_states_bytes(shape: ModelShape) -> tuple[int, int]:
-    """In main memory, of a recurrent model: a state of an earlier turn to come back to, and as many
-    as are of use."""
-    state = sum(layer.state_bytes for layer in shape.layers)
-    return state, max(state, min(SAVED_STATES_BYTES, SAVED_STATES * state))
+class SavedStates(NamedTuple):
+    """In main memory, of recurrent models: states of earlier turns to come back to."""
+
+    target: int
+    draft: int = 0
+
+    @property
+    def both(self) -> int:
+        """Bytes of all of them."""
+        return self.target + self.draft
+
+
+def one_saved_state(target: ModelShape, draft: ModelShape | None) -> SavedStates:
+    """The least that is kept: one of each model that has any."""
+    return SavedStates(_state_bytes(target), 0 if draft is None else _state_bytes(draft))
+
+
+def more_saved_states(one: SavedStates, spare: int) -> SavedStates:
+    """As many as are of use and as there is room for, of both models equally many.
+
+    Args:
+        one: a state of each.
+        spare: bytes beside those.
+    """
+    most = min(SAVED_STATES_BYTES, SAVED_STATES * one.both)
+    further = max(0, min(most - one.both, spare))
+    of_draft = further * one.draft // one.both if one.both else 0
+    return SavedStates(one.target + further - of_draft, one.draft + of_draft)
 
 
 class LayerSums:
@@ -169,6 +192,10 @@ def _numbers_in_a_layer(shape: ModelShape) -> int:
     if used:
         places += [4 * embd + 3 * used * expert, (2 + 2 * used) * embd + used * expert]
     return max(places)
+
+
+def _state_bytes(shape: ModelShape) -> int:
+    return sum(layer.state_bytes for layer in shape.layers)
 
 
 def _sums(values: Iterable[int]) -> list[int]:

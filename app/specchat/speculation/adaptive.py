@@ -13,7 +13,7 @@ from specchat.speculation.controller import (
     Reason,
     Source,
 )
-from specchat.speculation.costs import CostTable
+from specchat.speculation.costs import CostTable, StepBackCosts
 
 RATE_DECAY = 0.98
 FIRST_GAP, LONGEST_GAP = 4, 512
@@ -47,7 +47,8 @@ class AdaptiveLength:
     looks ahead over every reachable j, because costs are not monotone; j = 0 is plain decoding.
 
     A target that `replays` goes back to before the round when a token is refused, and decodes what
-    was kept once more, with the next round. That is part of what a draft is expected to cost.
+    was kept once more, with the next round. That is part of what a draft is expected to cost,
+    and so are marking memories and going back, as measured in the rounds of each source.
 
     Args:
         longest: most tokens that a round may draft.
@@ -71,6 +72,12 @@ class AdaptiveLength:
         self.drafting: dict[Source, CostTable] = {
             "model": CostTable(verify),
             "ngram": CostTable(verify),
+        }
+        self.rereading = CostTable(verify)
+        """Of drafters that `rereads`: the call of a guess after the first, by its number."""
+        self.stepping_back: dict[Source, StepBackCosts] = {
+            "model": StepBackCosts(verify),
+            "ngram": StepBackCosts(verify),
         }
         self.calibration: dict[Source, Calibration] = {
             "model": Calibration(),
@@ -104,28 +111,26 @@ class AdaptiveLength:
 
     def could_pay(self, source: Source) -> bool:
         """By the costs alone. Where it could not, nothing is drafted to find out."""
-        try:
-            step = self.drafting[source].at_best(1)
-        except LookupError:
-            step = 0.0
         plain, at_best = self.verify.at_best(1), self.verify.at_best
-        further = 0.0 if self._reach[source].at_once else step
-        return any(
-            length * plain > step + (length - 1) * further + at_best(length + 1) - plain
-            for length in self._lengths(source, self.longest)
-        )
+        spent = self.stepping_back[source].at_best - plain
+        for length, cost in enumerate(self._at_best(source), 1):
+            spent += cost
+            if length * plain > spent + at_best(length + 1):
+                return True
+        return False
 
     def break_even(self, source: Source) -> float | None:
         """By the costs as they are, to a percent; independent of what was said."""
-        plain, step = self.verify.cost(1), self._step_cost(source)
-        further = self._further_cost(source)
+        plain, costs = self.verify.cost(1), self._guess_costs(source, self.longest)
         for percent in range(101):
-            kept, won = 1.0, 0.0
-            for length in self._lengths(source, self.longest):
+            kept, won, drafting = 1.0, 0.0, 0.0
+            for length, cost in enumerate(costs, 1):
                 kept *= percent / 100
                 won += kept
-                spent = step + (length - 1) * further + self.verify.cost(length + 1) - plain
-                if won * plain > spent + self._replay_cost(length, won, kept, pending=0):
+                drafting += cost
+                spent = drafting + self.verify.cost(length + 1) - plain
+                spent += self._return_cost(source, length, won, kept, pending=0)
+                if won * plain > spent:
                     return percent / 100
         return float("inf")
 
@@ -160,6 +165,8 @@ class AdaptiveLength:
             self.calibration[source].forget()
             self.verify.forget_slow_calls()
             self.drafting[source].forget_slow_calls()
+            self.rereading.forget_slow_calls()
+            self.stepping_back[source].forget_slow_calls()
             best = self._best(source, confidence, pending)
         saved = best.won / self.rate
         if self._probing:
@@ -178,28 +185,32 @@ class AdaptiveLength:
         self._confidences.append(confidence)
         self._kept *= calibration.acceptance(confidence)
         drafted = len(self._confidences)
-        step = self._further_cost(self._source)
         self._won += self._kept
-        kept, won = self._kept, self._won
-        best, here = 0.0, self._round_cost(drafted, won, kept)
-        for length in self._lengths(self._source, self._limit)[drafted:]:
+        kept, won, source = self._kept, self._won, self._source
+        best, here, drafting = 0.0, self._round_cost(source, drafted, won, kept), 0.0
+        costs = self._guess_costs(source, self._limit)
+        for length, cost in enumerate(costs[drafted:], drafted + 1):
             kept *= calibration.mean
             won += kept
-            spent = (length - drafted) * step + self._round_cost(length, won, kept) - here
+            drafting += cost
+            spent = drafting + self._round_cost(source, length, won, kept) - here
             best = max(best, won - self._won - self.rate * spent)
         return best > 0
 
-    def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
+    def spent(self, source: Source, n_tokens: int, milliseconds: float, *, guess: int = 1) -> None:
         """Learn what the draft model's decode calls cost."""
-        self.drafting[source].add(n_tokens, milliseconds)
-        self._spent_ms += self.drafting[source].cost(n_tokens)
+        table, size = self.drafting[source], n_tokens
+        if guess > 1 and self._reach[source].rereads:
+            table, size = self.rereading, guess
+        table.add(size, milliseconds)
+        self._spent_ms += table.cost(size)
 
     def finish(self, outcome: Outcome) -> None:
         """Learn costs, acceptance, the rate, and when to probe next."""
         n_tokens = outcome.replayed + 1 + outcome.drafted
         self.verify.add(n_tokens, outcome.verify_ms)
         self.baseline.add(outcome)
-        usual_ms = self._spent_ms + self.verify.cost(n_tokens)
+        usual_ms = self._spent_ms + self.verify.cost(n_tokens) + self._stepped_back(outcome)
         self._tokens = self._tokens * RATE_DECAY + outcome.emitted
         self._milliseconds = self._milliseconds * RATE_DECAY + usual_ms
         tested = min(outcome.accepted + 1, outcome.drafted)
@@ -217,6 +228,13 @@ class AdaptiveLength:
         self._spell_ms += usual_ms
         self.reason = msgspec.structs.replace(self.reason, length=outcome.drafted)
 
+    def _stepped_back(self, outcome: Outcome) -> float:
+        """What a round like this usually takes to mark and go back."""
+        if outcome.drafted == 0:
+            return 0.0
+        refused = outcome.accepted < outcome.drafted
+        return self.stepping_back[self._source].add(outcome.step_back_ms, refused=refused)
+
     def _judge_spell(self) -> None:
         """A spell of drafting is over: the next gap depends on whether it beat plain decoding."""
         if self._spell_ms > 0:
@@ -231,22 +249,21 @@ class AdaptiveLength:
 
     def _best(self, source: Source, confidence: float | None, pending: int) -> _Prospect:
         """The length of at least one with the greatest gain over none."""
-        chance, step = self._chance(source, confidence), self._further_cost(source)
-        cost = self._step_cost(source, pending) - step
-        plain = self._round_cost(0, 0.0, 1.0)
+        chance, drafting = self._chance(source, confidence), 0.0
+        plain = self._round_cost(source, 0, 0.0, 1.0)
         kept, won = 1.0, 0.0
         best = _Prospect(1, float("-inf"), 0.0, 0.0)
-        for length in self._lengths(source, self._limit):
+        for length, cost in enumerate(self._guess_costs(source, self._limit, pending), 1):
             kept *= chance
             won += kept
-            cost += step
-            spent = cost + self._round_cost(length, won, kept) - plain
+            drafting += cost
+            spent = drafting + self._round_cost(source, length, won, kept) - plain
             gain = won - self.rate * spent
             if gain > best.gain:
                 best = _Prospect(length, gain, spent, won)
         return best
 
-    def _round_cost(self, length: int, won: float, kept: float) -> float:
+    def _round_cost(self, source: Source, length: int, won: float, kept: float) -> float:
         """Milliseconds of the target for a draft of this length, and for what comes of it.
 
         Args:
@@ -254,16 +271,23 @@ class AdaptiveLength:
             kept: the chance that all of them are.
         """
         call = self.verify.cost(self._pending + 1 + length)
-        return call + self._replay_cost(length, won, kept, self._pending)
+        return call + self._return_cost(source, length, won, kept, self._pending)
 
-    def _replay_cost(self, length: int, won: float, kept: float, pending: int) -> float:
-        """What the next call takes longer where a token is refused, by the chance of that."""
+    def _return_cost(
+        self, source: Source, length: int, won: float, kept: float, pending: int
+    ) -> float:
+        """Marking and going back, and what the next call takes longer where a token is refused, by
+        the chance of that."""
+        if length == 0:
+            return 0.0
+        stepping_back = self.stepping_back[source].expected(kept)
         refused = 1.0 - kept
         if not self.replays or refused <= 0.0:
-            return 0.0
+            return stepping_back
         kept_before = (won - length * kept) / refused
         again = pending + 1 + round(kept_before)
-        return refused * max(0.0, self.verify.cost(1 + again) - self.verify.cost(1))
+        longer = max(0.0, self.verify.cost(1 + again) - self.verify.cost(1))
+        return stepping_back + refused * longer
 
     def _chance(self, source: Source, confidence: float | None) -> float:
         calibration = self.calibration[source]
@@ -275,11 +299,29 @@ class AdaptiveLength:
         except LookupError:  # never drafted: as dear as the target would be a fool's guess
             return 0.0
 
-    def _further_cost(self, source: Source) -> float:
-        """Of a token after the first one."""
-        return 0.0 if self._reach[source].at_once else self._step_cost(source)
+    def _guess_costs(self, source: Source, limit: int, pending: int = 1) -> list[float]:
+        """Milliseconds of each guess of the longest draft, in order."""
+        longest = self._longest(source, limit)
+        first = [self._step_cost(source, pending)][:longest]
+        if self._reach[source].at_once:
+            return first + [0.0] * (longest - 1)
+        if self._reach[source].rereads and self.rereading.measured:
+            return first + [self.rereading.cost(guess) for guess in range(2, longest + 1)]
+        return first + [self._step_cost(source)] * (longest - 1)
 
-    def _lengths(self, source: Source, limit: int) -> range:
-        """The lengths from one on that a draft can have."""
+    def _at_best(self, source: Source) -> list[float]:
+        """The same of the longest draft of all, in plain calls, when nobody disturbs."""
+        longest = self._longest(source, self.longest)
+        try:
+            step = self.drafting[source].at_best(1)
+        except LookupError:
+            step = 0.0
+        first = [step][:longest]
+        if self._reach[source].rereads and self.rereading.measured:
+            return first + [self.rereading.at_best(guess) for guess in range(2, longest + 1)]
+        return first + [0.0 if self._reach[source].at_once else step] * (longest - 1)
+
+    def _longest(self, source: Source, limit: int) -> int:
+        """The most tokens that a draft can have."""
         longest = self._reach[source].longest
-        return range(1, 1 + (limit if longest is None else min(limit, longest)))
+        return max(0, limit if longest is None else min(limit, longest))

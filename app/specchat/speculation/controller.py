@@ -26,6 +26,8 @@ class Reach(msgspec.Struct, frozen=True):
     """Most tokens of it; None where there is no such limit."""
     at_once: bool = False
     """One decode call guesses all of its tokens, so that further ones cost nothing."""
+    rereads: bool = False
+    """The call of each guess after the first takes in the whole draft before it once more."""
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -75,6 +77,8 @@ class Outcome(msgspec.Struct, frozen=True):
     n_past: int
     replayed: int = 0
     """Tokens that the target decoded again in this round's call."""
+    step_back_ms: float = 0.0
+    """Marking memories and going back; no part of `verify_ms`, nor of what was `spent`."""
 
 
 class LengthController(Protocol):
@@ -130,8 +134,13 @@ class LengthController(Protocol):
         """Whether to draft one more after a token of this confidence, 0 to 1."""
         ...
 
-    def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
-        """A decode call of a draft model took this long."""
+    def spent(self, source: Source, n_tokens: int, milliseconds: float, *, guess: int = 1) -> None:
+        """A decode call of a draft model took this long.
+
+        Args:
+            n_tokens: that were new to it.
+            guess: the number of the guess that it made, from 1.
+        """
         ...
 
     def finish(self, outcome: Outcome) -> None:
@@ -179,7 +188,7 @@ class FixedLength:
         self._drafted += 1
         return self._drafted < self._limit
 
-    def spent(self, source: Source, n_tokens: int, milliseconds: float) -> None:
+    def spent(self, source: Source, n_tokens: int, milliseconds: float, *, guess: int = 1) -> None:
         """Costs do not matter here."""
 
     def finish(self, outcome: Outcome) -> None:

@@ -97,6 +97,45 @@ class CostTable:
             self._filled_lowest = []
 
 
+class StepBackCosts:
+    """Milliseconds of a drafted round for marking memories and going back, without decoding again.
+
+    Marks are set in every such round, and nothing goes back unless a guess was refused.
+
+    Args:
+        plain: the target's table.
+    """
+
+    def __init__(self, plain: CostTable) -> None:
+        self._kept, self._refused = CostTable(plain), CostTable(plain)
+        self._kept_ms = self._refused_ms = 0.0
+
+    def add(self, milliseconds: float, *, refused: bool) -> float:
+        """Learn from one round; what such a round usually takes."""
+        (self._refused if refused else self._kept).add(1, milliseconds)
+        self._digest()
+        return self._refused_ms if refused else self._kept_ms
+
+    def expected(self, kept: float) -> float:
+        """By the chance that all guesses are kept; nothing for what was never measured."""
+        return kept * self._kept_ms + (1.0 - kept) * self._refused_ms
+
+    @property
+    def at_best(self) -> float:
+        """Of a round that keeps all and that nobody disturbs, in plain calls for one token."""
+        return self._kept.at_best(1) if self._kept.measured else 0.0
+
+    def forget_slow_calls(self) -> None:
+        """As `CostTable.forget_slow_calls`."""
+        self._kept.forget_slow_calls()
+        self._refused.forget_slow_calls()
+        self._digest()
+
+    def _digest(self) -> None:
+        self._kept_ms = self._kept.measured.get(1, 0.0)
+        self._refused_ms = self._refused.measured.get(1, 0.0)
+
+
 def _fill(measured: dict[int, float], up_to: int) -> list[float]:
     """The cost of 0, 1, ... tokens; entry 0 is 0."""
     if not measured:

@@ -41,7 +41,7 @@ class Round(msgspec.Struct, frozen=True):
     replayed: int = 0
     """Tokens that the target decoded again, because its memory went back further than asked."""
     step_back_s: float = 0.0
-    """Marking the target's memory and going back, without decoding again."""
+    """Marking memories and going back, the target's and the drafter's, without decoding again."""
 
 
 class Decoder:
@@ -133,6 +133,7 @@ class Decoder:
                     verify_s * 1e3,
                     len(self.ids),
                     replayed=pending,
+                    step_back_ms=self._step_back_s * 1e3,
                 )
             )
             ended = tokens[-1] in self._end_tokens
@@ -183,7 +184,7 @@ class Decoder:
         feed = [*self.ids[len(self.target.tokens) :], *draft.tokens]
         self.target.decode(feed, Outputs.ALL, without_row=pending)
         verify_s = perf_counter() - marked
-        self._step_back_s = marked - started
+        self._step_back_s = draft.step_back_s + marked - started
         logits = self.target.rows(1 + len(draft.tokens))
         return logits, logits.copy() if self._with_log_probabilities else None, verify_s
 
@@ -210,6 +211,6 @@ class Decoder:
     def _roll_back(self, length: int) -> None:
         started = perf_counter()
         self.target.rollback(length)
-        self._step_back_s += perf_counter() - started
         if self.drafter is not None:
             self.drafter.rollback(length)
+        self._step_back_s += perf_counter() - started

@@ -46,10 +46,14 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     draft_decode_s: float = 0.0
     """The part of `draft_s` inside decode calls of a draft model."""
     step_back_s: float = 0.0
-    """The part of `decode_s` in which the target's memory was marked and went back."""
+    """The part of `decode_s` in which memories were marked and went back: the target's, and that of
+    a draft model."""
     replayed: int = 0
     """Tokens that the target decoded once more, because its memory went back further than asked;
     their time is part of `verify_s`."""
+    state_copy_s: float = 0.0
+    """The part of `time_to_first_token_s` in which states of the target were copied to main memory
+    for later turns, or from there."""
     plain_tokens_per_second: float | None = None
     """tok/s without drafting, measured in this conversation at a like depth of context."""
     plain_age_s: float | None = None
@@ -101,6 +105,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
         return self.draft_s / self.decode_s if self.decode_s > 0 else None
 
     @property
+    def step_back_share(self) -> float | None:
+        """step back time / round time; None before the first round."""
+        return self.step_back_s / self.decode_s if self.decode_s > 0 else None
+
+    @property
     def acceptance_by_position(self) -> tuple[float, ...]:
         """Entry i: accepted at position i + 1 / tested there, as far as any was tested."""
         return tuple(
@@ -115,6 +124,7 @@ class Meter:
 
     def __init__(self, prompt_tokens: int, max_draft_length: int) -> None:
         self.reused_tokens = 0
+        self.state_copy_s = 0.0
         self.emitted = 0
         self.rounds = 0
         self.time_to_first_token_s: float | None = None
@@ -180,6 +190,7 @@ class Meter:
             draft_decode_s=self._draft_decode_s,
             step_back_s=self._step_back_s,
             replayed=self._replayed,
+            state_copy_s=self.state_copy_s,
             plain_tokens_per_second=self.plain_tokens_per_second,
             plain_age_s=self.plain_age_s,
         )

@@ -317,8 +317,9 @@ class ConversationPane(Vertical):
         self.prompt.focus()
 
     def _show_drafter(self) -> None:
-        """Tell the panel who is to guess."""
+        """Tell the panel who is to guess, and how guesses are taken back."""
         if self.loaded is not None:
+            self._live.stepping_back = self.loaded.stepping_back
             self._live.drafter = drafter_of(self.loaded, self.speculation)
 
     def _tell_trouble(self) -> None:

@@ -68,10 +68,24 @@ FIGURES = (
         "(verify + draft decode seconds) / decode seconds: the rate against what it would be if "
         "nothing but decode calls took time",
     ),
-    Definition("overhead seconds", "round time that is neither: our own"),
+    Definition("overhead seconds", "round time that is neither: our own, and stepping back"),
     Definition(
         "tok/s",
         "emitted / decode seconds, cumulative; the graph shows a sliding window of 2 s",
+    ),
+    Definition(
+        "step back seconds",
+        "the part of decode seconds in which memories were marked and went back: the target's, and "
+        "that of a draft model",
+    ),
+    Definition(
+        "step back share",
+        "step back seconds / decode seconds; shown for a target that keeps a state",
+    ),
+    Definition(
+        "replayed",
+        "tokens that the target decoded once more, because its memory went back further than "
+        "asked; their time is part of verify seconds",
     ),
     Definition(
         "prompt seconds",
@@ -128,6 +142,11 @@ FIGURES = (
     Definition(
         "time to first token",
         "from the request to the end of the first round, prefill of target and draft included",
+    ),
+    Definition(
+        "state copy seconds",
+        "the part of time to first token in which states of the target were copied to main memory "
+        "for later turns, or from there",
     ),
     Definition(
         "context",

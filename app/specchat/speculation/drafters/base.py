@@ -23,13 +23,15 @@ class Draft(msgspec.Struct, frozen=True):
     """Who guessed; None where nobody did."""
     decode_s: float = 0.0
     """Seconds inside the decode calls that it took."""
+    step_back_s: float = 0.0
+    """Seconds in which the drafter marked where to come back to."""
 
     def cut(self, length: int) -> "Draft":
         """The first `length` tokens of it."""
         if length >= len(self.tokens):
             return self
         rows = None if self.distributions is None else self.distributions[:length]
-        return Draft(self.tokens[:length], rows, self.source, self.decode_s)
+        return msgspec.structs.replace(self, tokens=self.tokens[:length], distributions=rows)
 
 
 class Drafter(Protocol):

@@ -154,7 +154,7 @@ class SteppingDrafter(ListeningDrafter):
                 logits = self._next(ids, tokens)
                 took_s = perf_counter() - started
                 decode_s += took_s
-                controller.spent("model", pending, took_s * 1e3)
+                controller.spent("model", pending, took_s * 1e3, guess=len(tokens) + 1)
                 token, confidence = self._guesser.guess(logits, ids, tokens, rows)
                 tokens.append(token)
                 pending = 1

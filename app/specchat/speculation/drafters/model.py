@@ -78,7 +78,7 @@ class ModelDrafter:
             return Draft()
         tokens: list[int] = []
         rows: list[Distribution] = []
-        decode_s = 0.0
+        decode_s = step_back_s = 0.0
         feed = self._catch_up(ids)
         while True:
             started = perf_counter()
@@ -90,9 +90,11 @@ class ModelDrafter:
             tokens.append(token)
             goes_on = controller.go_on(confidence)
             if not goes_on or len(tokens) >= limit or token in self._end_tokens:
-                return Draft(tokens, rows or None, "model", decode_s)
+                return Draft(tokens, rows or None, "model", decode_s, step_back_s)
             if len(tokens) == 1:
+                before = perf_counter()
                 self._context.mark()  # all before here will be kept
+                step_back_s = perf_counter() - before
             feed = [token]
 
     def rollback(self, length: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from specchat.llama.context import Context, Logits, Outputs
-from specchat.llama.head import HeadContext, SharedHeadContext
+from specchat.llama.head import ChainedHeadContext, HeadContext, SharedHeadContext
 from specchat.llama.hidden import HiddenStates, States
 from specchat.speculation.controller import Reach
 from specchat.speculation.drafters.listening import SteppingDrafter
@@ -40,34 +40,23 @@ class MtpDrafter(SteppingDrafter):
 class ChainedMtpDrafter(MtpDrafter):
     """Drafts with several heads, each trained to guess one token further.
 
-    Every head is a layer with its own keys and values in the same cells, so that each of them reads
-    every token. The head for the i-th guess reads the whole draft before it.
+    The head for the i-th guess reads the whole draft before it.
     """
 
-    def __init__(self, target: Context, head: HeadContext) -> None:
+    def __init__(self, target: Context, head: ChainedHeadContext) -> None:
         super().__init__(target, head)
-        self._n_heads = head.model.n_mtp_heads
+        self._heads = head
         self._chain: list[States] = []
 
     @property
     def reach(self) -> Reach:
         """As many tokens as there are heads."""
-        return Reach(longest=self._n_heads)
+        return Reach(longest=self._heads.model.n_mtp_heads, rereads=True)
 
     def _read(self, ids: Sequence[int]) -> None:
         for start in range(len(self._head.tokens), len(ids), self._head.n_batch):
             chunk = ids[start : start + self._head.n_batch]
-            states = self._kept.of(start, start + len(chunk))
-            try:
-                for head in range(self._n_heads):
-                    self._head.rollback(start)
-                    self._head.select(head)
-                    self._head.read(chunk, states, Outputs.NONE)
-            except BaseException:
-                self._head.rollback(start)  # some heads have not read it
-                raise
-            finally:
-                self._head.select(0)
+            self._heads.read_by_all(chunk, self._kept.of(start, start + len(chunk)))
 
     def _next(self, ids: Sequence[int], tokens: Sequence[int]) -> Logits:
         last, count = len(ids) - 1, len(tokens) + 1
@@ -106,4 +95,6 @@ def make_mtp_drafter(target: Context, head: HeadContext) -> MtpDrafter:
     """The drafter for these heads."""
     if isinstance(head, SharedHeadContext):
         return SharedMtpDrafter(target, head)
-    return (ChainedMtpDrafter if head.model.n_mtp_heads > 1 else MtpDrafter)(target, head)
+    if isinstance(head, ChainedHeadContext):
+        return ChainedMtpDrafter(target, head)
+    return MtpDrafter(target, head)

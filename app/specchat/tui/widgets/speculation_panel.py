@@ -11,6 +11,7 @@ from textual.content import Content
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind
 from specchat.engine.drafter_names import DrafterName
+from specchat.engine.protocol import STATEFUL, SteppingBack
 from specchat.pairing.machine import Conditions, Machine
 from specchat.pairing.memory import MemoryPlan
 from specchat.speculation.metrics import Figures
@@ -18,7 +19,16 @@ from specchat.tui.definitions import figure
 from specchat.tui.memory_lines import main_share, memory_text, total_bytes
 from specchat.tui.rate_history import MINUTE_S, RateHistory
 from specchat.tui.widgets.defined import Defined
-from specchat.tui.wording import KIND_WORDS, SEPARATOR, ago, bar, percent, rate, sparkline
+from specchat.tui.wording import (
+    KIND_WORDS,
+    SEPARATOR,
+    ago,
+    bar,
+    percent,
+    rate,
+    sparkline,
+    tokens,
+)
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 14
@@ -69,6 +79,8 @@ class LiveFigures:
 
     drafter: DrafterName | None = None
     """Who drafts; None until a pair is loaded."""
+    stepping_back: SteppingBack = "cache"
+    """How the target takes back what it refused."""
     figures: Figures | None = None
     reason: str = ""
     rates: RateHistory = field(default_factory=RateHistory)
@@ -318,7 +330,8 @@ def _reason(figures: Figures, live: LiveFigures) -> list[Content]:
         lines.append(figure("share by drafter", shares))
     elif live.drafter:
         lines.append(Content.styled(f"drafter: {DRAFTERS[live.drafter]}", _MUTED))
-    return [*lines, *_machine(live.conditions)]
+    back = _stepping_back(live.stepping_back, figures)
+    return [*lines, *back, *_machine(live.conditions)]
 
 
 def _machine(conditions: Conditions) -> list[Content]:
@@ -345,3 +358,18 @@ def _by_kind(parts: Mapping[Kind, PartFigures]) -> list[Content]:
         for kind, share in shares.items()
     ]
     return [figure("acceptance in thinking, words, code", line) for line in lines]
+
+
+def _stepping_back(kind: SteppingBack, figures: Figures) -> list[Content]:
+    """How a target that keeps a state takes guesses back, and what came of it for the prompt."""
+    if kind not in STATEFUL:
+        return []
+    lines = [Content(f"steps back by {kind}")]
+    if figures.step_back_share is not None and figures.drafted:
+        shares = [figure("step back share", f"{percent(figures.step_back_share)} of time")]
+        if kind == "checkpoints":
+            shares.append(figure("replayed", f"{tokens(figures.replayed)} replayed"))
+        lines.append(Content(", ").join(shares))
+    reused, prompt = tokens(figures.reused_tokens), tokens(figures.prompt_tokens)
+    lines.append(figure("reused tokens", f"prompt {reused} of {prompt} reused"))
+    return [line.stylize_before(_MUTED) for line in lines]
