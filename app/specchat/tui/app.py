@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import events, on
 from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer
@@ -34,6 +35,7 @@ from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
 from specchat.tui.interrupts import Interrupts
 from specchat.tui.keys import BINDINGS, commands
+from specchat.tui.letters import MOUSE_MARK, Letters
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import PairSwitch
 from specchat.tui.preferences import Preferences, has_ansi_theme
@@ -120,6 +122,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._commands = ChatCommands(self, self._pane, lambda: self._loader.choice.load)
         self._runner = CommandRunner(self._prompt, self._commands.table)
         self._interrupts = Interrupts(self, self._prompt, self._pane.stop_answer)
+        self._letters = Letters(self, self._prompt)
 
     @property
     def state(self) -> State:
@@ -183,8 +186,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self.conversations.choose()
 
     def action_messages(self) -> None:
-        """Go to the messages."""
-        self._pane.go_to_messages()
+        """Go to the messages; letters are keys of the one that was clicked, if one was."""
+        if not self._letters.choose():
+            self._pane.go_to_messages()
 
     def action_timeline(self) -> None:
         """Show the rounds of the last answer."""
@@ -284,17 +288,29 @@ class SpecchatApp(App[None], inherit_bindings=False):
             return self.state == "broken" and self._loader.has_less
         return True
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_event(self, event: events.Event) -> None:
         """Typing goes to the prompt, wherever the focus is in the chat, but for keys that do
         something there."""
-        if len(self.screen_stack) > 1 or event.key in self.screen.active_bindings:
-            return
-        if event.is_printable and event.character and self.focused is not self._prompt:
-            self._prompt.focus()
-            self._prompt.type_in(event.character)
+        if isinstance(event, events.MouseDown):
+            self._letters.clicked()
+        elif isinstance(event, events.Key) and not event.is_forwarded:
+            self._letters.pressed(event)
+        await super().on_event(event)
+
+    def simulate_key(self, key: str) -> None:
+        """A key of the last line was clicked: do what it is for, even where its letter is text."""
+        active = self.screen.active_bindings.get(key)
+        if active is None:
+            super().simulate_key(key)
+        else:
+            self.call_later(self.run_action, active.binding.action, active.node)
+
+    def get_key_display(self, binding: Binding) -> str:
+        """A letter that is text now is none of the keys."""
+        return MOUSE_MARK if self._letters.are_text(binding) else super().get_key_display(binding)
 
     def on_paste(self, event: events.Paste) -> None:
-        """So does pasting."""
+        """Pasting goes there too."""
         if len(self.screen_stack) == 1:
             self._prompt.on_paste(event)
 

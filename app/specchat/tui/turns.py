@@ -64,8 +64,10 @@ class Turns:
             case "edit":
                 self._edit(message)
             case "again":
+                self._prompt.focus()
                 await self._answer(self._conversation.again(message))
             case "go_on":
+                self._prompt.focus()
                 await self._answer(self._conversation.go_on(message))
             case "previous" | "next":
                 self._show_sibling(message, -1 if wish == "previous" else 1)
