@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from textual import events, on
+from textual.actions import SkipAction
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
@@ -33,7 +34,7 @@ from specchat.tui.conversation_pane import ConversationPane, State
 from specchat.tui.conversation_switch import ConversationSwitch
 from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
-from specchat.tui.interrupts import Interrupts
+from specchat.tui.interrupts import Interrupts, has_selection
 from specchat.tui.keys import BINDINGS, commands
 from specchat.tui.letters import MOUSE_MARK, Letters
 from specchat.tui.pair_loader import PairLoader
@@ -255,8 +256,14 @@ class SpecchatApp(App[None], inherit_bindings=False):
             self._pane.chat.scroll_page_down()
 
     async def action_interrupt(self) -> None:
-        """Ctrl+C with nothing selected: stop the answer; twice in a row quits."""
+        """Ctrl+C: leave what is selected to be copied, else stop the answer; twice quits."""
+        if has_selection(self.screen):
+            raise SkipAction
         await self._interrupts.come()
+
+    async def action_command(self, name: str) -> None:
+        """Do what a command of the prompt does."""
+        await self._runner.begin(name)
 
     def action_copy_answer(self, what: str = "") -> None:
         """Copy the last answer, or `code`: its last code block."""

@@ -1,4 +1,4 @@
-"""Whether a letter does something with the message that has the focus, or is text for the prompt."""
+"""Whether a letter does something with the message that has the focus, or is text to write."""
 
 from textual import events
 from textual.app import App
@@ -26,8 +26,8 @@ MOUSE_MARK = "▸"
 
 
 class Letters:
-    """A person who clicks a message reads it, or copies from it, and then writes on; one who goes to
-    it by key wants something done with it.
+    """A person who clicks a message reads it, or copies from it, and then writes on; one who goes
+    to it by key wants something done with it.
 
     Args:
         app: the chat.

@@ -56,7 +56,6 @@ class PairsScreen(ModalScreen[Pick | None]):
         ),
         Binding("f1", "app.help", "Help", id="pairs.help"),
         Binding("q", "quit", "Quit", id="pairs.quit"),
-        Binding("ctrl+c", "app.interrupt", show=False, system=True),
     ]
 
     def __init__(

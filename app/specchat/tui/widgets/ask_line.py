@@ -15,8 +15,8 @@ class AskLine(Horizontal):
     """Asks for a text, or for one of a few words; hidden while there is nothing to ask."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "app.focus_previous", show=False),
-        Binding("right", "app.focus_next", show=False),
+        Binding("left", "app.focus_previous", "Word before", id="ask.previous", show=False),
+        Binding("right", "app.focus_next", "Next word", id="ask.next", show=False),
     ]
 
     class Answered(Message):
