@@ -7,7 +7,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, OptionList, Select, Static, Tabs, TextArea
 
+from specchat.settings import Preset
 from specchat.settings_file import read_settings
+from specchat.speculation.settings import SamplingSettings
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.press_key import PressKeyScreen
 from specchat.tui.screens.settings import SettingsScreen
@@ -302,7 +304,9 @@ async def test_the_present_settings_are_saved_chosen_and_deleted_as_a_preset() -
         assert choice.value is Select.NULL
 
 
-async def test_a_preset_needs_a_name_of_its_own() -> None:
+async def test_a_preset_needs_a_name_and_one_that_is_there_is_replaced_on_the_second_saving() -> (
+    None
+):
     async with app_with_settings(PRESET).run_test(size=WIDE) as pilot:
         await open_settings(pilot, "presets")
         name = pilot.app.screen.query_one("PresetList > .head Input", Input)
@@ -312,6 +316,12 @@ async def test_a_preset_needs_a_name_of_its_own() -> None:
         await pilot.press(*"code", "enter")
         await wait_until(pilot, lambda: "There is a preset code" in problem(pilot))
         assert file() == PRESET
+        await pilot.press("x", "backspace", "enter")
+        await wait_until(pilot, lambda: "There is a preset code" in problem(pilot))
+        assert file() == PRESET
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: problem(pilot) == "✓ code is replaced.")
+        assert read_settings().presets["code"] == Preset(sampling=SamplingSettings())
 
 
 def problem(pilot: Pilot[None]) -> str:

@@ -23,7 +23,7 @@ SWAPPED_ENTER = {"prompt.send": "ctrl+j,shift+enter,alt+enter", "prompt.new_line
 """Other keys with `screen.enter = "newline"`."""
 
 UNSET = "unset."
-"""Begins the key of an action that has none unless the settings give it one: no terminal sends it."""
+"""Begins the key of an action that has none by itself; no terminal sends it."""
 
 
 @dataclass(frozen=True)

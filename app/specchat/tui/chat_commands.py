@@ -47,6 +47,9 @@ class ChatCommands:
         return {
             **{action: partial(self.change, action) for action in CHANGES},
             "app.pairs": self.pairs,
+            "app.compare": self.compare,
+            "app.timeline": lambda _: app.action_timeline(),
+            "chat.origins": lambda _: app.action_origins(),
             "app.bench": self.bench,
             "chat.export": self.export,
             "chat.copy": self.copy,
@@ -74,6 +77,14 @@ class ChatCommands:
             await self._app.action_use_pair(name)
         else:
             self._app.action_pairs()
+
+    def compare(self, _: str = "") -> None:
+        """Answer the last question twice, or say why not."""
+        if self._pane.can_compare:
+            self._app.action_compare()
+        else:
+            refusal = self._pane.prompt.refusal or "there is no question yet"
+            self._pane.prompt.say(f"Nothing can be compared: {refusal}.")
 
     def bench(self, _: str = "") -> None:
         """Tell the command that measures what is loaded, and copy it."""

@@ -233,6 +233,8 @@ class ConversationPane(Vertical):
             self.conversation.show(message)
         self._transcript.show(message)
         self._changed()
+        if lost := self.answers.lost_preset:
+            self.prompt.say(f"There is no preset {lost} any more; the settings hold here.")
 
     def go_to_messages(self) -> None:
         """Focus the last message, from where keys do something with it."""

@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 from specchat.speculation.settings import DraftLength
 from specchat.tui.answer_settings import AnswerSettings
-from specchat.tui.slash import DRAFTERS, NO_PRESET, NO_SYSTEM, draft_length
+from specchat.tui.slash import (
+    DRAFTERS,
+    NO_PRESET,
+    NO_SYSTEM,
+    SAMPLING,
+    USUAL,
+    SlashCommand,
+    draft_length,
+    sampling_value,
+)
 
 CHANGES = (
     "conversation.drafter",
@@ -12,6 +21,7 @@ CHANGES = (
     "conversation.rule",
     "conversation.system",
     "conversation.preset",
+    *(command.action for command in SAMPLING),
 )
 """Actions that change the conversation's setup."""
 
@@ -53,7 +63,26 @@ def change(
             length = draft_length(argument)
             said = f"{_length_text(length)}{_too_long(length, loaded)}"
             return answers.with_speculation(draft_length=length), said
+    for command in SAMPLING:
+        if command.action == action:
+            return _sampling(answers, command, argument)
     raise ValueError(f"{action} changes no setup")
+
+
+def _sampling(
+    answers: AnswerSettings, command: SlashCommand, argument: str
+) -> tuple[AnswerSettings, str]:
+    if argument.lower() == USUAL:
+        value = getattr(answers.usual_sampling, command.setting)
+    else:
+        value = sampling_value(command.setting, argument)
+    changed = answers.with_sampling(**{command.setting: value})
+    written = f"{value:g}" if isinstance(value, float) else f"{value}"
+    said = "Each answer has a fresh seed." if value is None else f"{command.title}: {written}."
+    rule = answers.speculation.rule
+    if changed.speculation.rule != rule:
+        said += f" The rule {rule} does not go with that; the rule is auto."
+    return changed, said
 
 
 def _preset(answers: AnswerSettings, name: str) -> tuple[AnswerSettings, str]:
