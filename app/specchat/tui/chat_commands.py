@@ -126,15 +126,10 @@ class ChatCommands:
 def last_answer(conversation: Conversation) -> tuple[str, Tags | None] | None:
     """The text of the newest answer on screen that has any, and the tags that its prompt left
     open."""
-    answer = conversation.open
     for message in reversed(conversation.path):
         if message.role != "assistant":
             continue
-        if answer is not None and answer.message == message.id:
-            begun = answer.begun.text if answer.begun is not None else ""
-            text = begun + answer.text
-        else:
-            text = message.text
+        text = conversation.text_of(message)
         if text.strip():
             return text, tags_named(message.answer.opened if message.answer else None)
     return None

@@ -123,9 +123,7 @@ SAMPLING = (
     ),
     _of_sampling("top_k", "Top-k", "Keep the k likeliest tokens", Value("0", "all of them")),
     _of_sampling("top_p", "Top-p", "Keep the likeliest tokens up to this share", Value("1", "all")),
-    _of_sampling(
-        "min_p", "Min-p", "Drop tokens under this share of the likeliest", Value("0", "off")
-    ),
+    _of_sampling("min_p", "Min-p", "Drop tokens under this share of the best", Value("0", "off")),
     _of_sampling(
         "repetition_penalty", "Repetition penalty", "Hold back what came before", Value("1", "off")
     ),

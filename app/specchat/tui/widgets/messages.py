@@ -17,11 +17,22 @@ from specchat.chat.records import State
 from specchat.engine.protocol import Notice
 from specchat.speculation.metrics import Figures
 from specchat.tui.widgets.answer_body import AnswerBody, GetTokens
+from specchat.tui.widgets.code_block import CodeBlock
 from specchat.tui.widgets.long_text import LongText
 from specchat.tui.wording import SEPARATOR, figures_line, visible
 
 Wish = Literal[
-    "edit", "again", "go_on", "previous", "next", "branch_off", "copy", "above", "below", "leave"
+    "edit",
+    "again",
+    "go_on",
+    "previous",
+    "next",
+    "branch_off",
+    "copy",
+    "copy_code",
+    "above",
+    "below",
+    "leave",
 ]
 
 ENDED: dict[State, str] = {
@@ -161,6 +172,13 @@ class Answer(Said):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "wish('go_on')", "Go on", id="message.go_on", tooltip="Write more of it"),
         Binding(
+            "k",
+            "wish('copy_code')",
+            "Copy code",
+            id="message.copy_code",
+            tooltip="Copy its code block; of several the first one, again: the next",
+        ),
+        Binding(
             "o",
             "origins",
             "Origins",
@@ -220,9 +238,11 @@ class Answer(Said):
         self._body.toggle_thoughts()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Thinking can be shown where there is some."""
+        """Thinking can be shown, and code copied, where there is some."""
         if action == "thoughts":
             return bool(self._body.thoughts)
+        if parameters == ("copy_code",):
+            return bool(self.query(CodeBlock))
         return super().check_action(action, parameters)
 
     def compose(self) -> ComposeResult:
