@@ -36,7 +36,7 @@ from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
 from specchat.tui.interrupts import Interrupts, has_selection
 from specchat.tui.keys import BINDINGS, commands
-from specchat.tui.letters import MOUSE_MARK, Letters
+from specchat.tui.letters import MOUSE_MARK, Letters, message_of
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import PairSwitch
 from specchat.tui.preferences import Preferences, has_ansi_theme
@@ -221,11 +221,10 @@ class SpecchatApp(App[None], inherit_bindings=False):
         await self._pairs.use(Pick(pair=name), self._loader.choice)
 
     def action_compare(self) -> None:
-        """Answer the last question twice, plain and with drafts."""
-        if asked := self._pane.to_compare:
-            self.push_screen(
-                CompareScreen(asked, next_id=self.conversation.next_id, send=self.engine.send)
-            )
+        """Answer a question twice, plain and with drafts: the chosen one, or the last."""
+        if asked := self._pane.to_compare(message_of(self.screen_stack[0].focused)):
+            ids, keep = self.conversation.next_id, self._pane.keep
+            self.push_screen(CompareScreen(asked, next_id=ids, send=self.engine.send, keep=keep))
 
     def action_settings(self) -> None:
         """Set everything that can be set."""

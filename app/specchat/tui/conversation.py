@@ -232,6 +232,24 @@ class Conversation:
         tree.put(self.store.message(key))
         return key
 
+    def put_beside(
+        self, question: int, text: str, state: State, record: AnswerRecord | None, tokens: Tokens
+    ) -> int:
+        """Save an answer that was written elsewhere beside those that a question has.
+
+        Args:
+            record: how it came about, where that is known.
+            tokens: of this text.
+
+        Returns:
+            What the store calls it.
+        """
+        tree = self._opened()
+        key = self.store.begin_answer(tree.summary.id, question)
+        self.store.finish(key, state, record, tokens, text)
+        tree.put(self.store.message(key))
+        return key
+
     def load(self, key: int) -> None:
         """Take a conversation from the store in place of this one.
 

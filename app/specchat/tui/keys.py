@@ -21,7 +21,7 @@ WITH_KEYS = [
         "Compare",
         id="app.compare",
         show=False,
-        tooltip="Answer the last question twice, plain and with drafts, and compare",
+        tooltip="Answer a question twice, plain and with drafts: the chosen one, or the last",
     ),
     Binding(
         "f6",

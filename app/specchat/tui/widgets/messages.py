@@ -74,6 +74,13 @@ class Said(Horizontal, can_focus=True):
             id="message.branch_off",
             tooltip="Begin a new conversation with everything up to here",
         ),
+        Binding(
+            "d",
+            "app.compare",
+            "Compare here",
+            id="message.compare",
+            tooltip="Answer this question twice, plain and with drafts, and keep what you like",
+        ),
         Binding("escape", "wish('leave')", "To the prompt", id="message.leave", show=False),
     ]
 
