@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -227,6 +228,11 @@ async def test_help_and_pairs_open_their_screens() -> None:
         await wait_until(pilot, lambda: isinstance(pilot.app.screen, PairsScreen))
 
 
+def is_before(app: SpecchatApp, kind: type[object]) -> bool:
+    """Whether such a screen is in front of the chat."""
+    return isinstance(app.screen, kind)
+
+
 async def test_the_views_of_an_answer_are_opened_by_commands_too() -> None:
     async with make_app("twice").run_test(size=WIDE) as pilot:
         app = await until_ready(pilot)
@@ -239,7 +245,7 @@ async def test_the_views_of_an_answer_are_opened_by_commands_too() -> None:
         await wait_until(pilot, lambda: bool(app.query(OriginView)))
         for name, screen_type in (("timeline", TimelineScreen), ("compare", CompareScreen)):
             await ask(pilot, f"/{name}")
-            await wait_until(pilot, lambda kind=screen_type: isinstance(app.screen, kind))
+            await wait_until(pilot, partial(is_before, app, screen_type))
             while len(app.screen_stack) > 1:
                 await pilot.press("escape")
                 await pilot.pause()

@@ -212,6 +212,11 @@ class SpecchatApp(App[None], inherit_bindings=False):
             self._show_loading()
             self.run_worker(self._loader.load_less(), group="engine", exclusive=True)
 
+    def action_reload(self) -> None:
+        """Load the present pair again, as the settings have it now."""
+        if self.state != "loading":
+            self._begin(self._loader.choice)
+
     def action_pairs(self) -> None:
         """Choose another pair."""
         self._pairs.open(self._loader.choice, self._loader.machine)

@@ -50,6 +50,7 @@ class ChatCommands:
             "app.compare": self.compare,
             "app.timeline": lambda _: app.action_timeline(),
             "chat.origins": lambda _: app.action_origins(),
+            "engine.reload": lambda _: app.action_reload(),
             "app.bench": self.bench,
             "chat.export": self.export,
             "chat.copy": self.copy,

@@ -6,7 +6,7 @@ A line that begins with `/` is a command; a message that does begins with `//`.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from specchat.errors import SpecchatError
 from specchat.nearest import did_you_mean
@@ -196,6 +196,12 @@ COMMANDS = (
         source="pairs",
     ),
     SlashCommand(
+        "reload",
+        "Load again",
+        "engine.reload",
+        "Load the present pair anew, with the settings as they are now",
+    ),
+    SlashCommand(
         "compare",
         "Compare",
         "app.compare",
@@ -305,7 +311,7 @@ def draft_length(argument: str) -> DraftLength:
     )
 
 
-def sampling_value(setting: str, argument: str) -> float | None:
+def sampling_value(setting: str, argument: str) -> Any:
     """What an argument means for a value of the sampling; None is a fresh seed.
 
     Raises:

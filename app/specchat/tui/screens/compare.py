@@ -202,7 +202,9 @@ class CompareScreen(ModalScreen[None]):
         if column.ended is None:
             return
         try:
-            place = self._keep(self._asked.question, self._requests[at], column.ended, column.learnt)
+            place = self._keep(
+                self._asked.question, self._requests[at], column.ended, column.learnt
+            )
         except SpecchatError as error:
             self._remark = f"✗ {error.message} → {error.next_step}"
         else:
