@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import events, on
 from textual.actions import SkipAction
-from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import Binding
+from textual.app import ComposeResult, SystemCommand
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer
@@ -36,7 +35,7 @@ from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
 from specchat.tui.interrupts import Interrupts, has_selection
 from specchat.tui.keys import BINDINGS, commands
-from specchat.tui.letters import MOUSE_MARK, Letters, message_of
+from specchat.tui.letters import LetterApp, Letters, message_of
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import PairSwitch
 from specchat.tui.preferences import Preferences, has_ansi_theme
@@ -70,7 +69,7 @@ BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the panel folds to a line."""
 
 
-class SpecchatApp(App[None], inherit_bindings=False):
+class SpecchatApp(LetterApp, inherit_bindings=False):
     """The chat on the left, the speculation panel on the right.
 
     Args:
@@ -123,7 +122,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._commands = ChatCommands(self, self._pane, lambda: self._loader.choice.load)
         self._runner = CommandRunner(self._prompt, self._commands.table)
         self._interrupts = Interrupts(self, self._prompt, self._pane.stop_answer)
-        self._letters = Letters(self, self._prompt)
+        self.letters = Letters(self, self._prompt)
 
     @property
     def state(self) -> State:
@@ -188,7 +187,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
 
     def action_messages(self) -> None:
         """Go to the messages; letters are keys of the one that was clicked, if one was."""
-        if not self._letters.choose():
+        if not self.letters.choose():
             self._pane.go_to_messages()
 
     def action_timeline(self) -> None:
@@ -299,29 +298,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
             return self.state == "broken" and self._loader.has_less
         return True
 
-    async def on_event(self, event: events.Event) -> None:
-        """Typing goes to the prompt, wherever the focus is in the chat, but for keys that do
-        something there."""
-        if isinstance(event, events.MouseDown):
-            self._letters.clicked()
-        elif isinstance(event, events.Key) and not event.is_forwarded:
-            self._letters.pressed(event)
-        await super().on_event(event)
-
-    def simulate_key(self, key: str) -> None:
-        """A key of the last line was clicked: do what it is for, even where its letter is text."""
-        active = self.screen.active_bindings.get(key)
-        if active is None:
-            super().simulate_key(key)
-        else:
-            self.call_later(self.run_action, active.binding.action, active.node)
-
-    def get_key_display(self, binding: Binding) -> str:
-        """A letter that is text now is none of the keys."""
-        return MOUSE_MARK if self._letters.are_text(binding) else super().get_key_display(binding)
-
     def on_paste(self, event: events.Paste) -> None:
-        """Pasting goes there too."""
+        """Pasting goes to the prompt, as typing does."""
         if len(self.screen_stack) == 1:
             self._prompt.on_paste(event)
 

@@ -77,6 +77,33 @@ class Letters:
         )
 
 
+class LetterApp(App[None], inherit_bindings=False):
+    """Passes letters on to where they belong."""
+
+    letters: Letters
+
+    async def on_event(self, event: events.Event) -> None:
+        """Typing goes to the prompt, wherever the focus is in the chat, but for keys that do
+        something there."""
+        if isinstance(event, events.MouseDown):
+            self.letters.clicked()
+        elif isinstance(event, events.Key) and not event.is_forwarded:
+            self.letters.pressed(event)
+        await super().on_event(event)
+
+    def simulate_key(self, key: str) -> None:
+        """A key of the last line was clicked: do what it is for, even where its letter is text."""
+        active = self.screen.active_bindings.get(key)
+        if active is None:
+            super().simulate_key(key)
+        else:
+            self.call_later(self.run_action, active.binding.action, active.node)
+
+    def get_key_display(self, binding: Binding) -> str:
+        """A letter that is text now is none of the keys."""
+        return MOUSE_MARK if self.letters.are_text(binding) else super().get_key_display(binding)
+
+
 def message_of(widget: Widget | None) -> int | None:
     """The message that a widget is part of; None for what is no part of one."""
     if widget is None:

@@ -45,7 +45,7 @@ class PressKeyScreen(ModalScreen[None]):
         self._keys = keys
         self._keep = keep
         self._shown = shown
-        self._row = Horizontal(classes="keys")
+        self._row = Vertical(classes="keys")
         self._said = Static("", markup=False, classes="about")
 
     def compose(self) -> ComposeResult:
