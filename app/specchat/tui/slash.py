@@ -185,7 +185,6 @@ COMMANDS = (
         values=(Value(NO_PRESET, "as in the settings"),),
         source="presets",
     ),
-    *SAMPLING,
     SlashCommand(
         "pair",
         "Pairs",
@@ -211,6 +210,7 @@ COMMANDS = (
     SlashCommand(
         "origins", "Origins", "chat.origins", "Mark where each token of the last answer came from"
     ),
+    *SAMPLING,
     SlashCommand("bench", "Bench", "app.bench", "The command that measures this pair"),
     SlashCommand(
         "export",

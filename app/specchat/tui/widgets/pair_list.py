@@ -69,8 +69,8 @@ class PairList(OptionList):
 
     def on_mount(self) -> None:
         """Show what is known at once."""
-        title = "Choose a model" if self._first_run else "pairs"
-        self.border_title = f"{title}, or type to filter" if self._first_run else title
+        first = "Choose a model, or type to filter"
+        self.border_title = first if self._first_run else "pairs: type to filter"
         self.border_subtitle = legend_line()
         self._fill()
 
