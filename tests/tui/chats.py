@@ -113,9 +113,9 @@ class Visit:
         return self._screen.query_one(AskLine).display
 
     async def find(self, pilot: Pilot[None], words: str) -> None:
-        """Type into the search and wait for what it brings."""
+        """Type into the search and wait for what all of it brings."""
         await pilot.press(*(key if key != " " else "space" for key in words))
-        await wait_until(pilot, lambda: self.list.border_title == "found")
+        await wait_until(pilot, lambda: self._screen._searched == self.search.value.strip())
 
 
 def listed(options: OptionList, width: int = 60) -> list[str]:

@@ -53,10 +53,12 @@ def find_offers(count: int, rpc: tuple[str, ...], machine: Machine | None) -> Of
     built_in = few.pairs[BUILT_IN].target
     here = frozenset({(built_in.package or "", built_in.file)})
     ranked = rank_pairs(few, machine or MACHINE, on_disk=here)
+    others = tuple(pair for pair in ranked if pair.name != BUILT_IN)
     return Offers(
         machine=machine or MACHINE,
-        best=tuple(pair for pair in ranked if pair.name != BUILT_IN)[:count],
+        best=tuple(pair for pair in others if pair.fits)[:count],
         built_in=next(pair for pair in ranked if pair.name == BUILT_IN),
+        catalog=others,
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,15 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from specchat.speculation.settings import SpeculationSettings
+from specchat.chat.records import Setup
+from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.app import SpecchatApp
+from specchat.tui.screens.compare import CompareScreen
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.pairs import PairsScreen
+from specchat.tui.screens.timeline import TimelineScreen
 from specchat.tui.slash import COMMANDS
+from specchat.tui.widgets.answer_body import OriginView
 from tui.offers import LATER, app_with
 from tui.screen_driver import (
     PAIR,
@@ -126,10 +131,13 @@ async def test_a_change_holds_for_the_next_answer_and_for_this_conversation_only
         await ask(pilot, "/length 3")
         await ask(pilot, "/rule token")
         await ask(pilot, "/system Be brief.")
+        await ask(pilot, "/temperature 0.25")
         await wait_until(pilot, lambda: app.conversation.setup.system == "Be brief.")
         await ask_and_wait(pilot, "What holds?")
         assert asked(app) == {"drafter": "auto", "draft_length": 3, "rule": "token"}
         assert app.conversation.setup.system == "Be brief."
+        assert app.conversation.setup.sampling == SamplingSettings(temperature=0.25)
+        assert '"temperature": 0.25' in app.conversation.path[-1].text
         key = app.conversation.key
         assert key is not None
         assert app.conversation.store.load(key).setup == app.conversation.setup
@@ -239,6 +247,37 @@ async def test_help_and_pairs_open_their_screens() -> None:
         await wait_until(pilot, lambda: isinstance(pilot.app.screen, PairsScreen))
 
 
+def is_before(app: SpecchatApp, kind: type[object]) -> bool:
+    """Whether such a screen is in front of the chat."""
+    return isinstance(app.screen, kind)
+
+
+async def test_the_views_of_an_answer_are_opened_by_commands_too() -> None:
+    async with make_app("twice").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask(pilot, "/compare")
+        await wait_until(
+            pilot, lambda: said(pilot) == "Nothing can be compared: there is no question yet."
+        )
+        await ask_and_wait(pilot, "How?")
+        await ask(pilot, "/origins")
+        await wait_until(pilot, lambda: bool(app.query(OriginView)))
+        for name, screen_type in (("timeline", TimelineScreen), ("compare", CompareScreen)):
+            await ask(pilot, f"/{name}")
+            await wait_until(pilot, partial(is_before, app, screen_type))
+            while len(app.screen_stack) > 1:
+                await pilot.press("escape")
+                await pilot.pause()
+
+
+async def test_a_preset_that_is_gone_is_said_when_its_conversation_is_opened() -> None:
+    async with make_app("echo").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        key = app.conversation.store.new(Setup(preset="poems"))
+        await app.conversations.open(key)
+        assert said(pilot) == "There is no preset poems any more; the settings hold here."
+
+
 async def test_a_pair_is_named_as_in_the_catalog() -> None:
     async with app_with(LATER).run_test(size=WIDE) as pilot:
         await until_ready(pilot)
@@ -253,7 +292,7 @@ async def test_the_list_of_all_commands_has_them_too() -> None:
         for command in COMMANDS:
             assert titles.count(command.title) == 1
         commands = {each.title: each.callback for each in app.get_system_commands(app.screen)}
-        commands["Draft length"]()
+        await commands["Draft length"]()
         assert prompt(pilot).text == "/length "
         assert "auto" in listed(pilot)
 

@@ -8,6 +8,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
+from specchat.chat.records import Message as Kept
 from specchat.engine.protocol import (
     Command,
     Failed,
@@ -21,6 +22,7 @@ from specchat.engine.protocol import (
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui import app as app_module
+from specchat.tui.app import SpecchatApp
 from specchat.tui.comparison import Asked
 from specchat.tui.screens.compare import Column, CompareScreen
 from specchat.tui.screens.help import HelpScreen
@@ -30,12 +32,15 @@ from tui.screen_driver import (
     cards,
     chat,
     make_app,
+    notes,
     prompt,
     screen,
     until_ready,
     wait_until,
 )
 from tui.scripted_engine import ANSWER
+from tui.test_letters import click_footer
+from tui.test_messages import speakers
 
 Compare = Callable[..., bool]
 QUESTION = "How does speculative decoding work?"
@@ -78,7 +83,47 @@ async def test_both_answers_are_shown_with_their_speeds_and_called_identical() -
         assert verdict(pilot) == "3.03x plain with drafts · identical, 115 tokens"
 
 
-async def test_they_do_not_enter_the_conversation_which_goes_on() -> None:
+async def test_either_is_kept_beside_the_answer_by_key_and_by_mouse() -> None:
+    async with make_app("twice").run_test(size=WIDE) as pilot:
+        app = screen(pilot)
+        await ask_and_wait(pilot, QUESTION)
+        await ask_and_wait(pilot, "And why?")
+        path = app.conversation.path
+        await pilot.press("ctrl+up", "up", "up", "d")
+        await wait_until(pilot, lambda: "identical" in verdict(pilot))
+        await pilot.press("d", "d")
+        assert "✓ The answer with drafts is kept in the conversation, as 2 of 2." in verdict(pilot)
+        await click_footer(pilot, "Keep plain")
+        await wait_until(pilot, lambda: "The plain answer is kept" in verdict(pilot))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        conversation = app.conversation
+        asked, kept = conversation.path
+        assert asked == path[0]
+        assert conversation.place(kept.id) == (3, 3)
+        assert speakers(pilot) == ["you", "model\n< 3/3 >"]
+        for message, drafted in ((kept, False), (drafted_one(app), True)):
+            assert (message.text, message.state) == (ANSWER, "complete")
+            record, tokens = message.answer, conversation.store.tokens(message.id)
+            assert record is not None
+            assert tokens is not None
+            assert bool(record.figures.drafted) == drafted
+            assert record.parts["code"].rounds
+            assert record.target == "Target-7B-Q4_K_M.gguf"
+            assert record.sampling.seed is not None
+            assert sum(tokens.sizes) == len(ANSWER)
+        assert "tok/s" in notes(pilot)[-1]
+
+
+def drafted_one(app: SpecchatApp) -> Kept:
+    """The try before the one on screen."""
+    conversation = app.conversation
+    before = conversation.sibling(conversation.path[-1].id, -1)
+    assert before is not None
+    return conversation.message(before)
+
+
+async def test_what_is_not_kept_does_not_enter_the_conversation_which_goes_on() -> None:
     async with make_app("twice").run_test(size=WIDE) as pilot:
         await compare(pilot, "identical")
         app = screen(pilot)
@@ -165,7 +210,9 @@ class Alone(App[None]):
             99,
         )
         ids = iter(range(7, 99))
-        self.compared = CompareScreen(asked, next_id=lambda: next(ids), send=self.send)
+        self.compared = CompareScreen(
+            asked, next_id=lambda: next(ids), send=self.send, keep=lambda *_: "2 of 2"
+        )
 
     def on_mount(self) -> None:
         """It is all there is."""

@@ -19,8 +19,10 @@ from specchat.tui.screens.conversations import (
 )
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.widgets.chat_view import ChatView
+from specchat.tui.widgets.completions import Completions
 from specchat.tui.widgets.conversation_list import Opened
 from specchat.tui.widgets.messages import Answer
+from specchat.tui.widgets.path_field import PathField
 from specchat.tui.widgets.prompt import Prompt
 from tui.chats import DAY, NOW, Chats, Visit, listed, shown
 from tui.screen_driver import (
@@ -479,3 +481,54 @@ def test_an_option_of_the_command_continues(
     with pytest.raises(SystemExit) as ended:
         cli.main(options, standalone_mode=False)
     assert (ended.value.code, asked) == (0, [resumes])
+
+
+async def test_the_path_of_a_file_to_import_is_completed(
+    chats: Chats, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("notes/sea.json", "notes/sea.md", "notes/deep/sand.json", "seal.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    chats.add_a_few()
+    visit = Visit(chats)
+    async with visit.app.run_test(size=WIDE) as pilot:
+        await visit.begin(pilot)
+        field, popup = visit.screen.query_one(PathField), visit.screen.query_one(Completions)
+        await pilot.press("f9", *"not")
+        await wait_until(pilot, lambda: paths(popup) == ["notes/", "notes/sea.json", DEEP, SAND])
+        await pilot.press("down", "down", "up", "tab")
+        assert field.value == "notes/sea.json"
+        await wait_until(pilot, lambda: not popup.is_open)
+        field.value = "notes/d"
+        await wait_until(pilot, lambda: paths(popup) == [DEEP])
+        await pilot.press("escape")
+        assert not popup.is_open
+        assert visit.asking
+        await pilot.press("e")
+        await wait_until(pilot, lambda: paths(popup) == [DEEP])
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: paths(popup) == [SAND])
+        assert await pilot.click(popup, offset=(4, 1))
+        await wait_until(pilot, lambda: field.value == SAND)
+        assert not visit.left
+        assert await pilot.click("AskLine > Button")
+        await wait_until(pilot, lambda: visit.said.startswith("✗ Nothing to import. "))
+
+
+DEEP, SAND = "notes/deep/", "notes/deep/sand.json"
+
+
+def paths(popup: Completions) -> list[str]:
+    """What is offered."""
+    return [str(option.prompt).split("  ")[0] for option in popup.options if popup.is_open]
+
+
+async def test_a_title_is_written_and_taken_by_the_mouse(chats: Chats) -> None:
+    chats.add_a_few()
+    visit = Visit(chats)
+    async with visit.app.run_test(size=WIDE) as pilot:
+        await visit.begin(pilot)
+        await pilot.press("f2", *"Beacons")
+        assert await pilot.click("AskLine > Button")
+        await wait_until(pilot, lambda: "Beacons" in visit.at)

@@ -4,6 +4,7 @@ import psutil
 import pytest
 from textual.widgets import Markdown
 
+from specchat.tui.screens.conversations import ConversationsScreen
 from specchat.tui.screens.help import HelpScreen
 from tui.screen_driver import (
     WIDE,
@@ -110,14 +111,44 @@ async def test_ctrl_c_twice_quits_and_ends_the_engine() -> None:
     assert not psutil.pid_exists(pid)
 
 
-async def test_ctrl_c_quits_from_another_screen_too() -> None:
-    app = make_app("happy")
+async def test_ctrl_c_warns_on_every_screen_copies_there_and_quits_from_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = make_app("twice")
     async with app.run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "How?")
+        with monkeypatch.context() as patch:
+            patch.setattr("specchat.tui.interrupts.AGAIN_S", -1.0)
+            for key in ("f1", "f2", "f3", "f4", "f5", "f6", "ctrl+p"):
+                prompt(pilot).hint("")
+                await pilot.press(key)
+                await wait_until(pilot, lambda: app.screen.is_mounted and len(app.screen_stack) > 1)
+                await pilot.press("ctrl+c")
+                assert hint(pilot) == "Ctrl+C again quits", key
+                while len(app.screen_stack) > 1:
+                    await pilot.press("escape")
+                    await pilot.pause()
+        await pilot.press("f3")
+        await wait_until(pilot, lambda: isinstance(app.screen, ConversationsScreen))
+        await pilot.press(*"how", "shift+home", "ctrl+c", "ctrl+c")
+        assert app.clipboard == "how"
+        await pilot.press("end", "ctrl+c", "ctrl+c")
+    assert app.return_code == 0
+
+
+async def test_what_is_selected_on_another_screen_is_copied() -> None:
+    async with make_app("happy").run_test(size=WIDE) as pilot:
         await until_ready(pilot)
         await pilot.press("f1")
-        await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        await pilot.press("ctrl+c", "ctrl+c")
-    assert app.return_code == 0
+        await wait_until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        line = pilot.app.screen.query("#help .meaning").first()
+        await pilot.mouse_down(line, offset=(0, 0))
+        await pilot.hover(line, offset=(5, 0))
+        await pilot.mouse_up(line, offset=(5, 0))
+        await wait_until(pilot, lambda: bool(pilot.app.screen.get_selected_text()))
+        selected = pilot.app.screen.get_selected_text()
+        await pilot.press("ctrl+c")
+        assert pilot.app.clipboard == selected
 
 
 async def test_ctrl_c_after_a_while_is_the_first_again(monkeypatch: pytest.MonkeyPatch) -> None:

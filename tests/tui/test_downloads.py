@@ -90,7 +90,7 @@ def offers(count: int, rpc: tuple[str, ...], machine: Machine | None) -> Offers:
         here.add((REPO, FILE))
     ranked = {pair.name: pair for pair in rank_pairs(two, MACHINE, on_disk=here)}
     best, small = ranked["tiny-7b"], ranked[BUILT_IN]
-    return Offers(machine=MACHINE, best=(best,), built_in=small)
+    return Offers(machine=MACHINE, best=(best,), built_in=small, catalog=(best,))
 
 
 async def until_listed(pilot: Pilot[None]) -> None:
@@ -139,7 +139,7 @@ async def test_the_chat_goes_on_beside_a_download_and_the_pair_is_offered_when_i
         await until_listed(pilot)
         await pilot.press("enter")
         await wait_until(pilot, hub.stopped_at_mark.is_set)
-        await pilot.press("b")
+        await pilot.press("escape")
         app = await until_ready(pilot)
         assert "SmolLM2" in names(pilot)
         assert "downloading tiny-7b" in progress(pilot)
@@ -160,7 +160,7 @@ async def test_a_download_can_be_stopped_and_goes_on_where_it_was(hub: LocalHub)
         await until_listed(pilot)
         await pilot.press("end", "enter")
         await wait_until(pilot, hub.stopped_at_mark.is_set)
-        await pilot.press("s")
+        await pilot.press("f8")
         assert "stopping; what came is kept" in progress(pilot)
         hub.go_on.set()
         await wait_until(pilot, lambda: not progress(pilot))
@@ -206,7 +206,7 @@ async def test_what_the_hub_refuses_is_told_and_the_list_stays(hub: LocalHub) ->
         await wait_until(pilot, lambda: trouble.display)
         assert "→" in str(trouble.content)
         assert not progress(pilot)
-        await pilot.press("b")
+        await pilot.press("escape")
         await until_ready(pilot)
 
 
@@ -216,6 +216,6 @@ async def test_leaving_in_mid_download_does_not_wait_for_the_hub(hub: LocalHub) 
         await until_listed(pilot)
         await pilot.press("enter")
         await wait_until(pilot, hub.stopped_at_mark.is_set)
-        await pilot.press("q")
+        await pilot.press("ctrl+q")
         await pilot.pause()
         assert pilot.app.return_code == 0

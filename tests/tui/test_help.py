@@ -4,8 +4,10 @@ from pathlib import Path
 
 from textual.command import CommandPalette
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from specchat.tui.actions import bindings_of_ours
 from specchat.tui.definitions import FIGURES
 from specchat.tui.keys import BINDINGS
 from specchat.tui.screens.help import HelpScreen
@@ -120,3 +122,20 @@ async def test_the_palette_has_the_commands_that_apply_now_and_runs_them() -> No
         await pilot.press("enter")
         await wait_until(pilot, lambda: not isinstance(app.screen, CommandPalette))
         await wait_until(pilot, lambda: questions(pilot) == 0)
+
+
+MOVES = {
+    *("conversations.up", "conversations.down", "conversations.page_up", "conversations.page_down"),
+    *("pairs.up", "pairs.down", "pairs.page_up", "pairs.page_down"),
+    *("settings.next", "settings.previous"),
+}
+"""A click, or the wheel, goes there at once."""
+
+
+def test_what_a_screen_does_is_in_its_last_line_for_the_mouse_but_for_moves() -> None:
+    hidden = {
+        binding.id
+        for owner, binding in bindings_of_ours()
+        if issubclass(owner, ModalScreen) and not binding.show
+    }
+    assert hidden == MOVES

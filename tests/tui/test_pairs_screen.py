@@ -2,20 +2,26 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from specchat.choosing.choice import Asked, choose
+from specchat.choosing.choice import Asked, Choice, choose
+from specchat.choosing.offers import Offers
 from specchat.choosing.placing import place
+from specchat.hub.builtin import BUILT_IN
+from specchat.pairing.catalog import read_catalog
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan
+from specchat.pairing.planner import rank_pairs
+from specchat.tui.app import SpecchatApp
 from specchat.tui.on_disk import look_at_disk
 from specchat.tui.pair_entries import model_entry
 from specchat.tui.screens.pairs import PairsScreen
-from specchat.tui.widgets.pair_list import PairList
+from specchat.tui.widgets.pair_list import NOTHING_FOUND, PairList
 from support.head_headers import dspark, eagle3, target
 from support.header_files import layers, texts, write_header_file
 from support.shapes import GIB, card
@@ -66,11 +72,10 @@ async def test_a_first_run_shows_the_machine_and_the_pairs_that_fit_with_what_th
         assert screen(pilot).engine.pid is None
 
 
-@pytest.mark.parametrize("key", ["escape", "b"])
-async def test_a_key_starts_the_built_in_model_at_once(key: str) -> None:
+async def test_esc_starts_the_built_in_model_at_once() -> None:
     async with app_with(FIRST).run_test(size=WIDE) as pilot:
         await until_listed(pilot, "")
-        await pilot.press(key)
+        await pilot.press("escape")
         app = await until_ready(pilot)
         assert not isinstance(app.screen, PairsScreen)
         await ask_and_wait(pilot, "Hello")
@@ -87,7 +92,7 @@ async def test_the_built_in_model_can_be_chosen_from_the_list() -> None:
 async def test_a_first_run_can_be_left_without_loading_anything() -> None:
     async with app_with(FIRST).run_test(size=WIDE) as pilot:
         await until_listed(pilot, "Qwen2.5 7B")
-        await pilot.press("q")
+        await pilot.press("ctrl+q")
         await pilot.pause()
         assert pilot.app.return_code == 0
 
@@ -222,3 +227,49 @@ async def test_files_that_are_gone_are_told_and_another_pair_can_be_chosen() -> 
         await wait_until(pilot, lambda: bool(cards(pilot)))
         assert "not on this disk" in cards(pilot)[0]
         assert app.state == "ready"
+
+
+def one_small_one(count: int, rpc: tuple[str, ...], machine: Machine | None) -> Offers:
+    """The whole catalog on a machine where some of it does not fit; one is offered first."""
+    ranked = rank_pairs(read_catalog(), MACHINE)
+    others = tuple(pair for pair in ranked if pair.name != BUILT_IN)
+    return Offers(machine=MACHINE, best=others[:1], built_in=None, catalog=others)
+
+
+@pytest.mark.parametrize("choice", [FIRST, LATER], ids=["first run", "later"])
+async def test_typing_filters_all_pairs_of_the_catalog(choice: Choice) -> None:
+    async with app_with(choice, offers=one_small_one).run_test(size=WIDE) as pilot:
+        if choice is LATER:
+            await until_ready(pilot)
+            await pilot.press("f2")
+        pairs = await until_listed(pilot, "tok/s (")
+        catalog = one_small_one(1, (), None).catalog
+        if choice is LATER:
+            everything = listed(pairs)
+            assert all(pair.name in everything for pair in catalog)
+        last = [pair for pair in catalog if pair.fits][-1]
+        await pilot.press(*last.name.upper())
+        await wait_until(pilot, lambda: pairs.option_count < 6)
+        assert last.name in listed(pairs)
+        await pilot.press("down", "up", "x", "x")
+        await wait_until(pilot, lambda: listed(pairs) == NOTHING_FOUND)
+        await pilot.press("enter", "backspace", "backspace")
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not pilot.app.screen.query_one("#filter").display)
+        assert pilot.app.screen.focused is pairs
+        assert isinstance(pilot.app.screen, PairsScreen)
+
+
+def loaded_anew(app: SpecchatApp, process: int | None) -> bool:
+    """Whether another engine than this one is ready."""
+    return app.state == "ready" and app.engine.pid != process
+
+
+async def test_the_present_pair_is_loaded_again_by_key_and_by_command() -> None:
+    async with app_with(LATER).run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        for reload in (("f2", "f5"), ("slash", *"reload", "enter")):
+            process = app.engine.pid
+            await pilot.press(*reload)
+            await wait_until(pilot, partial(loaded_anew, app, process))
+            assert len(app.screen_stack) == 1

@@ -6,10 +6,17 @@ import pytest
 from rich.color import Color, ColorType
 from textual.app import App
 from textual.command import CommandPalette
+from textual.widgets import TextArea
 
 from specchat.settings import ScreenSettings, Settings
 from specchat.settings_file import read_settings
-from specchat.tui.actions import Action, all_actions, keymap_of, screen_mistakes
+from specchat.tui.actions import (
+    Action,
+    all_actions,
+    bindings_of_ours,
+    keymap_of,
+    screen_mistakes,
+)
 from specchat.tui.keys import BINDINGS
 from specchat.tui.preferences import animation_level, theme_for
 from specchat.tui.widgets.speculation_panel import SpeculationLine
@@ -132,6 +139,34 @@ async def test_keys_of_the_settings_do_what_they_say_and_the_old_ones_no_longer(
         assert questions(pilot) == 1
         await pilot.press("f8")
         await wait_until(pilot, lambda: questions(pilot) == 0)
+
+
+async def test_other_keys_walk_through_the_past_and_the_list_and_arrows_only_move() -> None:
+    text = "[keys]\nprompt.older = 'alt+p'\nprompt.newer = 'alt+n'\ncompletions.take = 'ctrl+t'\n"
+    async with app_with_settings(text, "echo").run_test(size=WIDE) as pilot:
+        await ask_and_wait(pilot, "one")
+        await pilot.press("up")
+        assert prompt(pilot).text == ""
+        await pilot.press("alt+p")
+        assert prompt(pilot).text == "one"
+        await pilot.press("down")
+        assert prompt(pilot).text == "one"
+        await pilot.press("alt+n")
+        assert prompt(pilot).text == ""
+        await pilot.press("a", "ctrl+j", "b", "up", "left", "c", "down", "d")
+        assert prompt(pilot).text == "ca\nbd"
+        prompt(pilot).clear()
+        await pilot.press("slash", *"ru", "ctrl+t")
+        assert prompt(pilot).text == "/rule "
+
+
+def test_every_key_of_ours_has_an_id_by_which_it_can_be_another() -> None:
+    nameless = [
+        f"{owner.__name__} {binding.key}"
+        for owner, binding in bindings_of_ours()
+        if binding.id is None and binding not in TextArea.BINDINGS
+    ]
+    assert nameless == []
 
 
 def test_all_keys_of_the_chat_can_be_set() -> None:

@@ -7,7 +7,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, OptionList, Select, Static, Tabs, TextArea
 
+from specchat.settings import Preset
 from specchat.settings_file import read_settings
+from specchat.speculation.settings import SamplingSettings
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.press_key import PressKeyScreen
 from specchat.tui.screens.settings import SettingsScreen
@@ -18,6 +20,7 @@ from tui.screen_driver import (
     WIDE,
     ask_and_wait,
     chat,
+    prompt,
     questions,
     screen,
     until_ready,
@@ -176,18 +179,64 @@ async def test_what_wins_over_a_setting_in_this_chat_is_said_below_it() -> None:
         assert "In this chat: Write code., by the preset code." in said(pilot, "system")
 
 
-async def test_a_key_is_given_to_an_action_by_pressing_it() -> None:
+async def test_keys_come_to_an_action_and_go_by_being_pressed() -> None:
     async with app_with_settings().run_test(size=WIDE) as pilot:
         await ask_and_wait(pilot, "Hello")
         await open_settings(pilot, "keys")
         await choose_action(pilot, "chat.new")
         await pilot.press("f9")
+        await wait_until(pilot, lambda: read_settings().keys == {"chat.new": "ctrl+n,f9"})
+        await pilot.press("ctrl+n")
         await wait_until(pilot, lambda: read_settings().keys == {"chat.new": "f9"})
+        await pilot.press("f9")
+        await wait_until(pilot, lambda: "One key has to stay" in pressing(pilot))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not isinstance(pilot.app.screen, PressKeyScreen))
         [line] = [each for each in listed(pilot) if "chat.new " in each]
         assert line.startswith("*f9 ")
         await back(pilot)
         await pilot.press("f9")
         await wait_until(pilot, lambda: questions(pilot) == 0)
+
+
+def pressing(pilot: Pilot[None]) -> str:
+    """What the screen that waits for keys says."""
+    lines = pilot.app.screen.query("#press-key > Static").results(Static)
+    return "\n".join(str(line.content) for line in lines if line.display)
+
+
+async def test_the_mouse_takes_keys_off() -> None:
+    async with app_with_settings().run_test(size=WIDE) as pilot:
+        await open_settings(pilot, "keys")
+        await choose_action(pilot, "prompt.new_line")
+        await wait_until(pilot, lambda: len(pilot.app.screen.query(".key")) == 3)
+        assert await pilot.click(pilot.app.screen.query(".key").first())
+        await wait_until(
+            pilot, lambda: read_settings().keys == {"prompt.new_line": "shift+enter,alt+enter"}
+        )
+        assert await pilot.click("#default")
+        await wait_until(pilot, lambda: read_settings().keys == {})
+        assert await pilot.click("#done")
+        await wait_until(pilot, lambda: not isinstance(pilot.app.screen, PressKeyScreen))
+
+
+async def test_a_command_without_a_key_gets_one_and_loses_it_again() -> None:
+    async with app_with_settings().run_test(size=WIDE) as pilot:
+        await open_settings(pilot, "keys")
+        await choose_action(pilot, "conversation.length")
+        assert "no key" in {
+            str(each.content) for each in pilot.app.screen.query(".keys Static").results(Static)
+        }
+        await pilot.press("ctrl+l", "escape")
+        await wait_until(pilot, lambda: read_settings().keys == {"conversation.length": "ctrl+l"})
+        await back(pilot)
+        await pilot.press("ctrl+l")
+        await wait_until(pilot, lambda: prompt(pilot).text == "/length ")
+        prompt(pilot).clear()
+        await open_settings(pilot, "keys")
+        await choose_action(pilot, "conversation.length")
+        await pilot.press("ctrl+l", "escape")
+        await wait_until(pilot, lambda: read_settings().keys == {})
 
 
 async def test_a_key_is_left_or_gets_its_default_again() -> None:
@@ -205,21 +254,19 @@ async def test_a_key_is_left_or_gets_its_default_again() -> None:
 async def test_a_key_that_leaves_specchat_can_be_given_to_another_action() -> None:
     async with app_with_settings().run_test(size=WIDE) as pilot:
         await open_settings(pilot, "keys")
-        await choose_action(pilot, "app.quit")
-        await pilot.press("ctrl+q")
-        await wait_until(pilot, lambda: read_settings().keys == {"app.quit": "ctrl+q"})
+        await choose_action(pilot, "chat.new")
+        await pilot.press("ctrl+q", "ctrl+c", "ctrl+c", "ctrl+n")
+        await wait_until(pilot, lambda: read_settings().keys == {"chat.new": "ctrl+q"})
         assert pilot.app.return_code is None
 
 
 async def test_a_key_that_does_something_else_too_is_said() -> None:
     async with app_with_settings().run_test(size=WIDE) as pilot:
-        shown = await open_settings(pilot, "keys")
+        await open_settings(pilot, "keys")
         await choose_action(pilot, "chat.new")
         await pilot.press("f2")
         await wait_until(pilot, lambda: "chat.new" in file())
-        assert "“Choose another model and draft” too" in str(
-            shown.query_one("KeyList > .about", Static).content
-        )
+        await wait_until(pilot, lambda: "“Choose another model and draft” too" in pressing(pilot))
 
 
 async def choose_action(pilot: Pilot[None], id: str) -> None:
@@ -257,7 +304,9 @@ async def test_the_present_settings_are_saved_chosen_and_deleted_as_a_preset() -
         assert choice.value is Select.NULL
 
 
-async def test_a_preset_needs_a_name_of_its_own() -> None:
+async def test_a_preset_needs_a_name_and_one_that_is_there_is_replaced_on_the_second_saving() -> (
+    None
+):
     async with app_with_settings(PRESET).run_test(size=WIDE) as pilot:
         await open_settings(pilot, "presets")
         name = pilot.app.screen.query_one("PresetList > .head Input", Input)
@@ -267,6 +316,12 @@ async def test_a_preset_needs_a_name_of_its_own() -> None:
         await pilot.press(*"code", "enter")
         await wait_until(pilot, lambda: "There is a preset code" in problem(pilot))
         assert file() == PRESET
+        await pilot.press("x", "backspace", "enter")
+        await wait_until(pilot, lambda: "There is a preset code" in problem(pilot))
+        assert file() == PRESET
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: problem(pilot) == "✓ code is replaced.")
+        assert read_settings().presets["code"] == Preset(sampling=SamplingSettings())
 
 
 def problem(pilot: Pilot[None]) -> str:

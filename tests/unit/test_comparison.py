@@ -15,7 +15,7 @@ from specchat.tui.comparison import (
     settings_for,
     speed_up,
     summary,
-    up_to_last_question,
+    up_to_question,
 )
 
 SYSTEM, ASKED = Message("system", "Be brief."), Message("user", "Why?")
@@ -108,11 +108,12 @@ def test_the_figures_of_one_answer_fit_its_border() -> None:
     assert figures_of(side("x", "cancelled")) == "10.0 tok/s · 0.10 s · stopped"
 
 
-def test_only_what_was_said_before_the_last_question_counts() -> None:
-    assert up_to_last_question([SYSTEM, ASKED, TOLD]) == (SYSTEM, ASKED)
-    assert up_to_last_question([ASKED, TOLD, AGAIN]) == (ASKED, TOLD, AGAIN)
-    assert up_to_last_question([SYSTEM]) == ()
-    assert up_to_last_question([]) == ()
+def test_only_what_was_said_before_the_question_counts() -> None:
+    assert up_to_question([SYSTEM, ASKED, TOLD], 2) == (SYSTEM, ASKED)
+    assert up_to_question([ASKED, TOLD, AGAIN], 2) == (ASKED, TOLD, AGAIN)
+    assert up_to_question([ASKED, TOLD, AGAIN, TOLD], 1) == (ASKED,)
+    assert up_to_question([SYSTEM], 0) == ()
+    assert up_to_question([], -1) == ()
 
 
 def test_both_are_drawn_alike_and_only_one_is_drafted() -> None:

@@ -111,6 +111,9 @@ def test_what_holds_is_told_with_who_says_so() -> None:
         "Guesses are kept by the rule token. Set by the command line."
     )
     assert present(plain, "conversation.drafter", LOADED).endswith(". As in the settings.")
+    assert present(plain, "conversation.seed", LOADED) == (
+        "Each answer has a fresh seed. As in the settings."
+    )
 
 
 def test_a_preset_that_is_gone_is_told_of() -> None:
@@ -136,9 +139,52 @@ def test_what_is_not_usual_is_named_in_few_words() -> None:
     )
 
     assert in_force(AnswerSettings(Settings())) == []
+    seeded = AnswerSettings(Settings(), given={"temperature": 0.0, "seed": 7})
+    assert in_force(seeded) == ["temperature 0", "seed 7"]
     assert in_force(AnswerSettings(settings, setup=Setup(preset="code"))) == [
         "preset code", "system prompt", "drafter ngram", "length 0", "rule coupled"
     ]  # fmt: skip
     assert in_force(AnswerSettings(Settings(), setup=Setup(system="Be brief."))) == [
         "system prompt"
     ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "argument", "value", "said"),
+    [
+        ("temperature", "0.25", 0.25, "Temperature: 0.25."),
+        ("top_k", "7", 7, "Top-k: 7."),
+        ("seed", "9223372036854775807", 2**63 - 1, "Seed: 9223372036854775807."),
+        ("seed", "none", None, "Each answer has a fresh seed."),
+    ],
+)
+def test_a_value_of_the_sampling_holds_in_the_conversation(
+    setting: str, argument: str, value: object, said: str
+) -> None:
+    changed, told = change(answers(), f"conversation.{setting}", argument, LOADED)
+
+    assert getattr(changed.sampling, setting) == value
+    assert changed.setup.sampling == changed.sampling
+    assert told == said
+
+
+def test_a_value_of_the_sampling_goes_back_to_that_of_the_settings() -> None:
+    changed, _ = change(answers(temperature=0.5), "conversation.temperature", "2", LOADED)
+    changed, said = change(changed, "conversation.temperature", "default", LOADED)
+
+    assert changed.sampling.temperature == 0.5
+    assert said == "Temperature: 0.5."
+
+
+def test_a_rule_that_does_not_go_with_a_new_temperature_is_said() -> None:
+    greedy, _ = change(answers(temperature=0), "conversation.rule", "greedy", LOADED)
+    changed, said = change(greedy, "conversation.temperature", "1", LOADED)
+
+    assert changed.speculation.rule == "auto"
+    assert said == "Temperature: 1. The rule greedy does not go with that; the rule is auto."
+
+
+def test_every_value_of_the_sampling_but_the_biases_has_a_command() -> None:
+    settings = {command.setting for command in COMMANDS if command.setting}
+
+    assert settings == {*SamplingSettings.__struct_fields__} - {"logit_bias"}

@@ -55,6 +55,15 @@ def trouble(text: str) -> SpecchatError:
         ("/system Be brief.\nBe kind.", "conversation.system", "Be brief.\nBe kind."),
         ("/preset story", "conversation.preset", "Story"),
         ("/preset none", "conversation.preset", "none"),
+        ("/temperature 0.7", "conversation.temperature", "0.7"),
+        ("/top-k 0", "conversation.top_k", "0"),
+        ("/presence-penalty -1e-1", "conversation.presence_penalty", "-1e-1"),
+        ("/seed 9223372036854775807", "conversation.seed", "9223372036854775807"),
+        ("/seed None", "conversation.seed", "None"),
+        ("/min-p default", "conversation.min_p", "default"),
+        ("/compare", "app.compare", ""),
+        ("/timeline", "app.timeline", ""),
+        ("/origins", "chat.origins", ""),
         ("/pair", "app.pairs", ""),
         ("/pair qwen2.5-7B", "app.pairs", "qwen2.5-7b"),
         ("/export", "chat.export", ""),
@@ -161,7 +170,7 @@ def test_a_slash_lists_everything() -> None:
 def test_what_begins_as_typed_is_listed_before_what_only_has_it() -> None:
     assert labels("/e")[:3] == ["/export [md|json]", "/length [N|auto]", "/rule [NAME]"]
     assert "/quit" not in labels("/e")
-    assert labels("/PRE") == ["/preset [NAME]"]
+    assert labels("/PRE") == ["/preset [NAME]", "/presence-penalty [N]"]
 
 
 def test_values_are_listed_with_what_they_mean() -> None:

@@ -20,6 +20,8 @@ class Offers(msgspec.Struct, frozen=True, kw_only=True):
     """The best pairs that fit, of different models, with their plans."""
     built_in: PlannedPair | None
     """The model that is here already."""
+    catalog: tuple[PlannedPair, ...]
+    """All other pairs, the best first; those that do not fit are at the end."""
 
 
 def find_offers(
@@ -38,9 +40,11 @@ def find_offers(
     ranked = rank_pairs(
         catalog, machine, measured=measured_here(catalog), on_disk=files_here(catalog).keys()
     )
-    fitting = [pair for pair in ranked if pair.fits and pair.name != BUILT_IN]
+    others = tuple(pair for pair in ranked if pair.name != BUILT_IN)
+    fitting = [pair for pair in others if pair.fits]
     return Offers(
         machine=machine,
         best=best_of_each_model(fitting)[:count],
         built_in=next((pair for pair in ranked if pair.name == BUILT_IN), None),
+        catalog=others,
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 from textual.screen import ModalScreen
 from textual.theme import BUILTIN_THEMES
@@ -21,6 +21,9 @@ from specchat.settings_file import Mistake, read_settings
 MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 SWAPPED_ENTER = {"prompt.send": "ctrl+j,shift+enter,alt+enter", "prompt.new_line": "enter"}
 """Other keys with `screen.enter = "newline"`."""
+
+UNSET = "unset."
+"""Begins the key of an action that has none by itself; no terminal sends it."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +53,23 @@ def keys_in(text: str) -> tuple[str, ...]:
     return tuple(key for part in text.split(",") if (key := part.strip()))
 
 
+def actions_by_key(bindings: Iterable[BindingType], keymap: Mapping[str, str]) -> dict[str, str]:
+    """What each key does with these settings, of bindings that have an id."""
+    return {
+        key: binding.action
+        for binding in bindings
+        if isinstance(binding, Binding) and binding.id is not None
+        for key in keys_in(keymap.get(binding.id, binding.key))
+    }
+
+
 def all_actions() -> tuple[Action, ...]:
     """Every action with an id, from the bindings of all modules of the screen."""
     found: dict[str, Action] = {}
-    for owner, binding in _bindings():
+    for owner, binding in bindings_of_ours():
         if binding.id is None:
             continue
-        keys = keys_in(binding.key)
+        keys = tuple(key for key in keys_in(binding.key) if not key.startswith(UNSET))
         if binding.id in found:
             known = found[binding.id]
             found[binding.id] = replace(known, keys=tuple(dict.fromkeys((*known.keys, *keys))))
@@ -105,7 +118,8 @@ def _is_key(text: str) -> bool:
     )
 
 
-def _bindings() -> Iterator[tuple[type, Binding]]:
+def bindings_of_ours() -> Iterator[tuple[type, Binding]]:
+    """What our screens and widgets bind, and where."""
     for module in _modules():
         for thing in vars(module).values():
             if isinstance(thing, type) and thing.__module__ == module.__name__:

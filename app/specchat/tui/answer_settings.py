@@ -122,6 +122,11 @@ class AnswerSettings:
         sampling = msgspec.structs.replace(self._own_sampling, **changes)
         return self._changed(changes, sampling=sampling)
 
+    @property
+    def usual_sampling(self) -> SamplingSettings:
+        """What the settings, or the preset, say of it."""
+        return self._preset.sampling
+
     def with_speculation(self, **changes: Any) -> AnswerSettings:
         """Guess otherwise in this conversation: `drafter`, `draft_length` or `rule`.
 

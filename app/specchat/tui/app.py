@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from textual import events, on
-from textual.app import App, ComposeResult, SystemCommand
+from textual.actions import SkipAction
+from textual.app import ComposeResult, SystemCommand
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer
@@ -33,8 +34,9 @@ from specchat.tui.conversation_pane import ConversationPane, State
 from specchat.tui.conversation_switch import ConversationSwitch
 from specchat.tui.copying import told
 from specchat.tui.downloads import Downloaded, Downloading
-from specchat.tui.interrupts import Interrupts
+from specchat.tui.interrupts import Interrupts, has_selection
 from specchat.tui.keys import BINDINGS, commands
+from specchat.tui.letters import LetterApp, Letters, message_of
 from specchat.tui.machine_watch import watch_machine
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import PairSwitch
@@ -74,7 +76,7 @@ BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the panel folds to a line."""
 
 
-class SpecchatApp(App[None], inherit_bindings=False):
+class SpecchatApp(LetterApp, inherit_bindings=False):
     """The chat on the left, the speculation panel on the right.
 
     Args:
@@ -128,6 +130,7 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self._commands = ChatCommands(self, self._pane, lambda: self._loader.choice.load)
         self._runner = CommandRunner(self._prompt, self._commands.table)
         self._interrupts = Interrupts(self, self._prompt, self._pane.stop_answer)
+        self.letters = Letters(self, self._prompt)
 
     @property
     def state(self) -> State:
@@ -193,8 +196,9 @@ class SpecchatApp(App[None], inherit_bindings=False):
         self.conversations.choose()
 
     def action_messages(self) -> None:
-        """Go to the messages."""
-        self._pane.go_to_messages()
+        """Go to the messages; letters are keys of the one that was clicked, if one was."""
+        if not self.letters.choose():
+            self._pane.go_to_messages()
 
     def action_timeline(self) -> None:
         """Show the rounds of the last answer."""
@@ -217,6 +221,11 @@ class SpecchatApp(App[None], inherit_bindings=False):
             self._show_loading()
             self.run_worker(self._loader.load_less(), group="engine", exclusive=True)
 
+    def action_reload(self) -> None:
+        """Load the present pair again, as the settings have it now."""
+        if self.state != "loading":
+            self._begin(self._loader.choice)
+
     def action_pairs(self) -> None:
         """Choose another pair."""
         self._pairs.open(self._loader.choice, self._loader.machine)
@@ -226,11 +235,10 @@ class SpecchatApp(App[None], inherit_bindings=False):
         await self._pairs.use(Pick(pair=name), self._loader.choice)
 
     def action_compare(self) -> None:
-        """Answer the last question twice, plain and with drafts."""
-        if asked := self._pane.to_compare:
-            self.push_screen(
-                CompareScreen(asked, next_id=self.conversation.next_id, send=self.engine.send)
-            )
+        """Answer a question twice, plain and with drafts: the chosen one, or the last."""
+        if asked := self._pane.to_compare(message_of(self.screen_stack[0].focused)):
+            ids, keep = self.conversation.next_id, self._pane.keep
+            self.push_screen(CompareScreen(asked, next_id=ids, send=self.engine.send, keep=keep))
 
     def action_settings(self) -> None:
         """Set everything that can be set."""
@@ -261,8 +269,14 @@ class SpecchatApp(App[None], inherit_bindings=False):
             self._pane.chat.scroll_page_down()
 
     async def action_interrupt(self) -> None:
-        """Ctrl+C with nothing selected: stop the answer; twice in a row quits."""
+        """Ctrl+C: leave what is selected to be copied, else stop the answer; twice quits."""
+        if has_selection(self.screen):
+            raise SkipAction
         await self._interrupts.come()
+
+    async def action_command(self, name: str) -> None:
+        """Do what a command of the prompt does."""
+        await self._runner.begin(name)
 
     def action_copy_answer(self, what: str = "") -> None:
         """Copy the last answer, or `code`: its last code block."""
@@ -294,17 +308,8 @@ class SpecchatApp(App[None], inherit_bindings=False):
             return self.state == "broken" and self._loader.has_less
         return True
 
-    def on_key(self, event: events.Key) -> None:
-        """Typing goes to the prompt, wherever the focus is in the chat, but for keys that do
-        something there."""
-        if len(self.screen_stack) > 1 or event.key in self.screen.active_bindings:
-            return
-        if event.is_printable and event.character and self.focused is not self._prompt:
-            self._prompt.focus()
-            self._prompt.type_in(event.character)
-
     def on_paste(self, event: events.Paste) -> None:
-        """So does pasting."""
+        """Pasting goes to the prompt, as typing does."""
         if len(self.screen_stack) == 1:
             self._prompt.on_paste(event)
 

@@ -47,6 +47,10 @@ class ChatCommands:
         return {
             **{action: partial(self.change, action) for action in CHANGES},
             "app.pairs": self.pairs,
+            "app.compare": self.compare,
+            "app.timeline": lambda _: app.action_timeline(),
+            "chat.origins": lambda _: app.action_origins(),
+            "engine.reload": lambda _: app.action_reload(),
             "app.bench": self.bench,
             "chat.export": self.export,
             "chat.copy": self.copy,
@@ -78,6 +82,14 @@ class ChatCommands:
             await self._app.action_use_pair(name)
         else:
             self._app.action_pairs()
+
+    def compare(self, _: str = "") -> None:
+        """Answer the last question twice, or say why not."""
+        if self._pane.can_compare:
+            self._app.action_compare()
+        else:
+            refusal = self._pane.prompt.refusal or "there is no question yet"
+            self._pane.prompt.say(f"Nothing can be compared: {refusal}.")
 
     def bench(self, _: str = "") -> None:
         """Tell the command that measures what is loaded, and copy it."""
@@ -119,15 +131,10 @@ class ChatCommands:
 def last_answer(conversation: Conversation) -> tuple[str, Tags | None] | None:
     """The text of the newest answer on screen that has any, and the tags that its prompt left
     open."""
-    answer = conversation.open
     for message in reversed(conversation.path):
         if message.role != "assistant":
             continue
-        if answer is not None and answer.message == message.id:
-            begun = answer.begun.text if answer.begun is not None else ""
-            text = begun + answer.text
-        else:
-            text = message.text
+        text = conversation.text_of(message)
         if text.strip():
             return text, tags_named(message.answer.opened if message.answer else None)
     return None

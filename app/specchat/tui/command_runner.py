@@ -9,7 +9,7 @@ from typing import Any
 from textual.app import SystemCommand
 
 from specchat.errors import SpecchatError
-from specchat.tui.slash import COMMANDS, Given
+from specchat.tui.slash import BY_NAME, COMMANDS, Given
 from specchat.tui.widgets.prompt import Prompt
 
 Obey = Callable[[str], Awaitable[None] | None]
@@ -42,18 +42,19 @@ class CommandRunner:
             self._prompt.give_back(text)
             self._prompt.say(f"{error.message} {error.next_step}")
 
-    def listed(self, known: Mapping[str, Any]) -> Iterator[tuple[str, SystemCommand]]:
-        """Commands for the list of all, by the id of their action, but those that are known there.
+    async def begin(self, name: str) -> None:
+        """Obey a command by its name; one that needs an argument is to be gone on with."""
+        command = BY_NAME[name]
+        if command.argument and not command.optional:
+            self._prompt.begin_command(f"/{name} ")
+        else:
+            await self.run(Given(command), f"/{name}")
 
-        One that needs an argument goes into the prompt, to be gone on with.
-        """
+    def listed(self, known: Mapping[str, Any]) -> Iterator[tuple[str, SystemCommand]]:
+        """Commands for the list of all, by the id of their action, but those that are known there:
+        they say why they cannot be obeyed now."""
         for command in COMMANDS:
             if command.action in known:
                 continue
-            needs_more = bool(command.argument) and not command.optional
-            run = (
-                partial(self._prompt.begin_command, f"/{command.name} ")
-                if needs_more
-                else partial(self.run, Given(command), f"/{command.name}")
-            )
+            run = partial(self.begin, command.name)
             yield command.action, SystemCommand(command.title, command.does, run)

@@ -32,6 +32,8 @@ class Asked(NamedTuple):
     speculation: SpeculationSettings
     """How drafts are made."""
     max_tokens: int | None
+    question: int = 0
+    """What the store calls the question."""
 
 
 @dataclass
@@ -78,10 +80,14 @@ class Parting(NamedTuple):
     """A piece of each, from a little before it."""
 
 
-def up_to_last_question(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The conversation as it was when the last question was asked; empty if none was."""
-    last = next((at for at in reversed(range(len(messages))) if messages[at].role == "user"), -1)
-    return tuple(messages[: last + 1])
+def up_to_question(messages: Sequence[Message], at: int) -> tuple[Message, ...]:
+    """The conversation as it was when this was asked, or what this answers; empty if nothing was.
+
+    Args:
+        at: the place of a question or an answer.
+    """
+    asked = next((each for each in reversed(range(at + 1)) if messages[each].role == "user"), -1)
+    return tuple(messages[: asked + 1])
 
 
 def settings_for(

@@ -39,6 +39,11 @@ class OpenAnswer:
         """What came so far."""
         return "".join(self.parts)
 
+    @property
+    def whole(self) -> str:
+        """The same, after what it began with."""
+        return (self.begun.text if self.begun is not None else "") + self.text
+
 
 class Conversation:
     """The messages on screen. What is asked and answered is in the store at once.
@@ -100,6 +105,11 @@ class Conversation:
             )
             for each in said
         )
+
+    def text_of(self, message: Kept) -> str:
+        """What a message says, the open answer as far as it has come."""
+        answer = self.open
+        return answer.whole if answer and answer.message == message.id else message.text
 
     def message(self, message: int) -> Kept:
         """One of its messages."""
@@ -219,6 +229,24 @@ class Conversation:
         """Put another text beside an answer, as if the model had written it."""
         tree = self._opened()
         key = self.store.edit(message, text)
+        tree.put(self.store.message(key))
+        return key
+
+    def put_beside(
+        self, question: int, text: str, state: State, record: AnswerRecord | None, tokens: Tokens
+    ) -> int:
+        """Save an answer that was written elsewhere beside those that a question has.
+
+        Args:
+            record: how it came about, where that is known.
+            tokens: of this text.
+
+        Returns:
+            What the store calls it.
+        """
+        tree = self._opened()
+        key = self.store.begin_answer(tree.summary.id, question)
+        self.store.finish(key, state, record, tokens, text)
         tree.put(self.store.message(key))
         return key
 

@@ -61,8 +61,8 @@ BINDINGS: list[BindingType] = [
         id="conversations.undo",
         tooltip="Bring back what was deleted last",
     ),
-    Binding("up", "go('cursor_up')", show=False),
-    Binding("down", "go('cursor_down')", show=False),
-    Binding("pageup", "go('page_up')", show=False),
-    Binding("pagedown", "go('page_down')", show=False),
+    Binding("up", "go('cursor_up')", "Up", id="conversations.up", show=False),
+    Binding("down", "go('cursor_down')", "Down", id="conversations.down", show=False),
+    Binding("pageup", "go('page_up')", "Page up", id="conversations.page_up", show=False),
+    Binding("pagedown", "go('page_down')", "Page down", id="conversations.page_down", show=False),
 ]

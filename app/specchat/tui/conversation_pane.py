@@ -25,9 +25,11 @@ from specchat.engine.protocol import (
 )
 from specchat.errors import SpecchatError
 from specchat.speculation.settings import SpeculationSettings
+from specchat.tui.answer_log import AnswerLog
+from specchat.tui.answer_record import STATES, record_of
 from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.chat_commands import slash_names
-from specchat.tui.comparison import Asked, up_to_last_question
+from specchat.tui.comparison import Asked, up_to_question
 from specchat.tui.conversation import Conversation, OpenAnswer, instructed
 from specchat.tui.drafting import drafter_of
 from specchat.tui.exchange import Exchange
@@ -130,19 +132,39 @@ class ConversationPane(Vertical):
             message.role == "user" for message in self.conversation.path
         )
 
-    @property
-    def to_compare(self) -> Asked | None:
-        """The last question with all before it; None without one, or while it cannot be asked."""
+    def to_compare(self, message: int | None = None) -> Asked | None:
+        """A question with all before it; None without one, or while it cannot be asked.
+
+        Args:
+            message: the question, or an answer to it; None: the last question.
+        """
         if not self.can_compare:
             return None
-        answers = self.answers
-        messages = up_to_last_question(self.conversation.messages)
+        answers, path = self.answers, self.conversation.path
+        at = next((at for at, each in enumerate(path) if each.id == message), len(path) - 1)
+        messages = up_to_question(self.conversation.messages, at)
         return Asked(
             instructed(messages, answers.system),
             answers.sampling,
             answers.speculation,
             answers.max_tokens,
+            path[len(messages) - 1].id,
         )
+
+    def keep(self, question: int, request: Generate, event: Finished, log: AnswerLog) -> str:
+        """Put an answer that was compared beside those of its question, and show it.
+
+        Returns:
+            Which of them it is, in words.
+        """
+        record = None if self.loaded is None else record_of(self.loaded, request, event, log)
+        key = self.conversation.put_beside(
+            question, event.text, STATES[event.finish_reason], record, log.tokens
+        )
+        self.conversation.show(key)
+        self._transcript.show(key)
+        number, count = self.conversation.place(key)
+        return f"{number} of {count}"
 
     @property
     def answers(self) -> AnswerSettings:
@@ -233,6 +255,8 @@ class ConversationPane(Vertical):
             self.conversation.show(message)
         self._transcript.show(message)
         self._changed()
+        if lost := self.answers.lost_preset:
+            self.prompt.say(f"There is no preset {lost} any more; the settings hold here.")
 
     def go_to_messages(self) -> None:
         """Focus the last message, from where keys do something with it."""

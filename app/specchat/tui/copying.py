@@ -12,10 +12,16 @@ def answer_text(text: str, opened: Tags | None = None) -> str:
     return spoken(text, opened).strip("\n")
 
 
+def code_blocks(text: str, opened: Tags | None = None) -> list[str]:
+    """The code blocks of an answer, without their fences."""
+    spans = (span for span in split(text, opened) if span.kind == "code")
+    return [_inside(text[span.start : span.end]) for span in spans]
+
+
 def last_code(text: str, opened: Tags | None = None) -> str | None:
-    """The last code block of an answer, without its fences; None where there is none."""
-    blocks = [text[span.start : span.end] for span in split(text, opened) if span.kind == "code"]
-    return _inside(blocks[-1]) if blocks else None
+    """The last one; None where there is none."""
+    blocks = code_blocks(text, opened)
+    return blocks[-1] if blocks else None
 
 
 def told(what: str, text: str) -> str:

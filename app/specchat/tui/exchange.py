@@ -7,6 +7,7 @@ from specchat.engine.protocol import Finished, Generate, Loaded, Notice, PromptP
 from specchat.engine.remarks import CONTEXT_FULL, left_out
 from specchat.speculation.metrics import Figures
 from specchat.tui.answer_log import AnswerLog
+from specchat.tui.answer_record import STATES, record_of
 from specchat.tui.conversation import Conversation, OpenAnswer
 from specchat.tui.timeline import Timeline
 from specchat.tui.transcript import Transcript
@@ -14,9 +15,6 @@ from specchat.tui.widgets.answer_body import GetTokens
 from specchat.tui.widgets.messages import ENDED, Answer
 from specchat.tui.widgets.speculation_panel import LiveFigures
 from specchat.tui.wording import SEPARATOR
-
-STATES: dict[str, State] = {"stop": "complete", "length": "length", "cancelled": "stopped"}
-"""What became of an answer, by the engine's reason for ending it."""
 
 
 class Exchange:
@@ -171,20 +169,4 @@ class Exchange:
         """How the answer came about; None where the pair is not known."""
         if self._loaded is None or self._request is None:
             return None
-        draft = self._loaded.draft
-        return AnswerRecord(
-            target=_file_name(self._loaded.target.path),
-            draft=_file_name(draft.path) if draft else None,
-            drafter=event.drafter,
-            rule=event.rule,
-            draft_length=event.draft_length,
-            sampling=self._request.sampling,
-            seed=event.seed,
-            figures=event.figures,
-            parts=self._log.parts,
-            opened=self._log.opened,
-        )
-
-
-def _file_name(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
+        return record_of(self._loaded, self._request, event, self._log)

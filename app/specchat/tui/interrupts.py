@@ -4,6 +4,8 @@ import time
 from collections.abc import Awaitable, Callable
 
 from textual.app import App
+from textual.screen import Screen
+from textual.widgets import Input, TextArea
 
 from specchat.tui.widgets.prompt import Prompt
 
@@ -44,3 +46,11 @@ class Interrupts:
         self._prompt.hint(WARNING)
         if len(self._app.screen_stack) > 1:
             self._app.notify(WARNING, timeout=AGAIN_S)
+
+
+def has_selection(screen: Screen[object]) -> bool:
+    """Whether there is something on this screen for Ctrl+C to copy."""
+    focused = screen.focused
+    if isinstance(focused, Input | TextArea) and focused.selected_text:
+        return True
+    return bool(screen.get_selected_text())

@@ -6,7 +6,10 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-BINDINGS: list[BindingType] = [
+from specchat.tui.actions import UNSET
+from specchat.tui.slash import COMMANDS
+
+WITH_KEYS = [
     Binding("escape", "stop", "Stop", id="chat.stop", tooltip="Stop the answer, keep what came"),
     Binding("f1", "help", "Help", id="app.help", tooltip="Keys, and what the figures mean"),
     Binding("f2", "pairs", "Pairs", id="app.pairs", tooltip="Choose another model and draft"),
@@ -18,7 +21,7 @@ BINDINGS: list[BindingType] = [
         "Compare",
         id="app.compare",
         show=False,
-        tooltip="Answer the last question twice, plain and with drafts, and compare",
+        tooltip="Answer a question twice, plain and with drafts: the chosen one, or the last",
     ),
     Binding(
         "f6",
@@ -93,8 +96,27 @@ BINDINGS: list[BindingType] = [
         "Stop or quit",
         id="app.interrupt",
         show=False,
+        priority=True,
         system=True,
         tooltip="Copy what is selected, else stop the answer; twice in a row: leave specchat",
+    ),
+]
+
+KEYED = frozenset(binding.id for binding in WITH_KEYS)
+
+BINDINGS: list[BindingType] = [
+    *WITH_KEYS,
+    *(
+        Binding(
+            f"{UNSET}{command.action}",
+            f"command('{command.name}')",
+            command.title,
+            id=command.action,
+            show=False,
+            tooltip=command.does,
+        )
+        for command in COMMANDS
+        if command.action not in KEYED
     ),
 ]
 

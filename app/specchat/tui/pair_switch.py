@@ -95,7 +95,7 @@ class PairSwitch:
                 InvalidSetting(
                     f"Tried to download {name}.",
                     f"{self._download.name} is on its way.",
-                    "Wait for it, or stop it with s; what came is kept.",
+                    "Wait for it, or stop it with F8 where the pairs are; what came is kept.",
                 )
             )
             return

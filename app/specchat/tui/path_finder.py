@@ -41,10 +41,12 @@ class PathFinder:
 
     Args:
         here: where paths without a beginning begin; the current folder.
+        ending: files without it are passed over.
     """
 
-    def __init__(self, here: Path | None = None) -> None:
+    def __init__(self, here: Path | None = None, *, ending: str = "") -> None:
         self._given = here
+        self._ending = ending
         self._below: list[str] | None = None
         self._listed: dict[str, list[str]] = {}
 
@@ -71,8 +73,11 @@ class PathFinder:
         folder = _folder_of(part)
         if folder:
             last = part[len(folder) :]
-            return [folder + name for name in _best(last, self._listed.get(folder, ()))]
-        return _best(part, self._below or ())
+            return [folder + name for name in _best(last, self._wanted(self._listed[folder]))]
+        return _best(part, self._wanted(self._below or []))
+
+    def _wanted(self, paths: list[str]) -> list[str]:
+        return [path for path in paths if path.endswith("/") or path.lower().endswith(self._ending)]
 
     @property
     def _here(self) -> Path:
@@ -107,7 +112,7 @@ def _folder_of(part: str) -> str:
     return part[: part.rfind("/") + 1]
 
 
-def _best(part: str, paths: list[str] | tuple[str, ...]) -> list[str]:
+def _best(part: str, paths: list[str]) -> list[str]:
     """Paths that have this in them; hidden ones only where they are asked for."""
     low = part.lower()
     if low.startswith("."):

@@ -11,7 +11,7 @@ from textual.types import AnimationLevel
 
 from specchat.errors import SpecchatError
 from specchat.settings import ScreenSettings, Settings
-from specchat.tui.actions import keymap_of, keys_in, screen_mistakes
+from specchat.tui.actions import keymap_of, screen_mistakes
 from specchat.tui.widgets.prompt import Prompt
 
 OVER_SSH = ("SSH_CONNECTION", "SSH_TTY")
@@ -84,9 +84,7 @@ class Preferences:
         self._prompt.cursor_blink = app.animation_level != "none"
         keymap = keymap_of(self.settings)
         app.set_keymap(keymap)
-        self._prompt.use_keys(
-            keys_in(keymap.get("prompt.send", "")), keys_in(keymap.get("prompt.new_line", ""))
-        )
+        self._prompt.use_keys(keymap)
 
     def _remember_theme(self, theme: Theme) -> None:
         """The person chose other colours from the list of commands."""

@@ -19,7 +19,7 @@ Kind = Literal["choice", "switch", "line", "text", "lines"]
 LONG = {("chat", "system")}
 """Settings whose text may have several lines."""
 AT_ONCE, NEXT_ANSWER = "At once.", "With the next answer."
-NEXT_LOAD, NEXT_START = "At the next load (F2).", "At the next start."
+NEXT_LOAD, NEXT_START = "At the next load (/reload).", "At the next start."
 EFFECTS = {
     "chat": NEXT_ANSWER,
     "sampling": NEXT_ANSWER,
@@ -30,7 +30,7 @@ EFFECTS = {
 }
 OTHER_EFFECTS = {
     ("speculation", "drafter"): "With the next answer; a draft that is not loaded: at the next "
-    "load (F2).",
+    "load (/reload).",
     ("models", "folders"): "When the pairs (F2) are listed again.",
 }
 

@@ -2,9 +2,18 @@
 
 from dataclasses import dataclass
 
-from specchat.speculation.settings import DraftLength, SpeculationSettings
+from specchat.speculation.settings import DraftLength, SamplingSettings, SpeculationSettings
 from specchat.tui.answer_settings import AnswerSettings
-from specchat.tui.slash import DRAFTERS, NO_PRESET, NO_SYSTEM, draft_length
+from specchat.tui.slash import (
+    DRAFTERS,
+    NO_PRESET,
+    NO_SYSTEM,
+    SAMPLING,
+    USUAL,
+    SlashCommand,
+    draft_length,
+    sampling_value,
+)
 from specchat.tui.wording import shorten
 
 CHANGES = (
@@ -13,6 +22,7 @@ CHANGES = (
     "conversation.rule",
     "conversation.system",
     "conversation.preset",
+    *(command.action for command in SAMPLING),
 )
 """Actions that change the conversation's setup."""
 
@@ -52,6 +62,9 @@ def change(
         case "conversation.length":
             length = draft_length(argument)
             return answers.with_speculation(draft_length=length), _length_text(length, loaded)
+    for command in SAMPLING:
+        if command.action == action:
+            return _sampling(answers, command, argument)
     raise ValueError(f"{action} changes no setup")
 
 
@@ -76,6 +89,10 @@ def present(answers: AnswerSettings, action: str, loaded: LoadedFor) -> str:
         case "conversation.length":
             said = _length_text(speculation.draft_length, loaded)
             return f"{said} {_set_by(answers, 'speculation', 'draft_length')}."
+    for command in SAMPLING:
+        if command.action == action:
+            said = _sampling_text(command, getattr(answers.sampling, command.setting))
+            return f"{said} {_set_by(answers, 'sampling', command.setting)}."
     raise ValueError(f"{action} changes no setup")
 
 
@@ -90,6 +107,11 @@ def in_force(answers: AnswerSettings) -> list[str]:
         (f"length {now.draft_length}", now.draft_length != default.draft_length),
         (f"rule {now.rule}", now.rule != default.rule),
     ]
+    usual, sampling = SamplingSettings(), answers.sampling
+    for command in SAMPLING:
+        value = getattr(sampling, command.setting)
+        differs = value != getattr(usual, command.setting)
+        found.append((f"{command.title.lower()} {_number(value or 0)}", differs))
     return [words for words, holds in found if holds]
 
 
@@ -107,6 +129,31 @@ def _rule_text(answers: AnswerSettings) -> str:
     rule = answers.speculation.effective_rule(answers.sampling)
     here = f", which is {rule} here" if rule != asked else ""
     return f"Guesses are kept by the rule {asked}{here}."
+
+
+def _sampling(
+    answers: AnswerSettings, command: SlashCommand, argument: str
+) -> tuple[AnswerSettings, str]:
+    if argument.lower() == USUAL:
+        value = getattr(answers.usual_sampling, command.setting)
+    else:
+        value = sampling_value(command.setting, argument)
+    changed = answers.with_sampling(**{command.setting: value})
+    said = _sampling_text(command, value)
+    rule = answers.speculation.rule
+    if changed.speculation.rule != rule:
+        said += f" The rule {rule} does not go with that; the rule is auto."
+    return changed, said
+
+
+def _sampling_text(command: SlashCommand, value: float | None) -> str:
+    if value is None:
+        return "Each answer has a fresh seed."
+    return f"{command.title}: {_number(value)}."
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if isinstance(value, float) else f"{value}"
 
 
 def _preset(answers: AnswerSettings, name: str) -> tuple[AnswerSettings, str]:

@@ -6,7 +6,7 @@ A line that begins with `/` is a command; a message that does begins with `//`.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from specchat.errors import SpecchatError
 from specchat.nearest import did_you_mean
@@ -15,14 +15,19 @@ from specchat.speculation.settings import (
     DrafterChoice,
     DraftLength,
     RuleChoice,
+    SamplingSettings,
     SpeculationSettings,
 )
 from specchat.tui.suggestions import Suggestion
 
 COMMAND = re.compile(r"/(\S*)(?:\s+([\s\S]*))?")
-WHOLE_NUMBER = re.compile("-?[0-9]{1,18}")
+NUMBER = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+WHOLE_NUMBER = re.compile("-?[0-9]{1,19}")
 NO_PRESET = "none"
 NO_SYSTEM = "none"
+NO_SEED = "none"
+USUAL = "default"
+USUAL_SAMPLING = SamplingSettings()
 
 
 class SlashProblem(SpecchatError):
@@ -65,6 +70,8 @@ class SlashCommand:
     """Where further values come from."""
     any_text: bool = False
     """The values are only some of those that the argument can be."""
+    setting: str = ""
+    """Of the sampling: the one that the argument is a value of."""
 
     @property
     def shown(self) -> str:
@@ -95,6 +102,53 @@ LENGTHS = (
     Value("auto", "as far as it pays"),
     Value("0", "plain decoding"),
     *(Value(str(length), "tokens guessed a round") for length in (2, 4, 8, 16)),
+)
+
+
+def _of_sampling(setting: str, title: str, does: str, *values: Value) -> SlashCommand:
+    """A command that sets one value of the sampling."""
+    usual = Value(USUAL, "as in the settings, or the preset")
+    name, action = setting.replace("_", "-"), f"conversation.{setting}"
+    return SlashCommand(
+        name,
+        title,
+        action,
+        does,
+        "N",
+        values=(*values, usual),
+        any_text=True,
+        setting=setting,
+        tells=True,
+    )
+
+
+SAMPLING = (
+    _of_sampling(
+        "temperature",
+        "Temperature",
+        "How freely tokens are drawn, in this conversation",
+        Value("0", "always the likeliest token"),
+        Value("0.7", "rather the likely ones"),
+        Value("1", "as the model has it"),
+    ),
+    _of_sampling("top_k", "Top-k", "Keep the k likeliest tokens", Value("0", "all of them")),
+    _of_sampling("top_p", "Top-p", "Keep the likeliest tokens up to this share", Value("1", "all")),
+    _of_sampling("min_p", "Min-p", "Drop tokens under this share of the best", Value("0", "off")),
+    _of_sampling(
+        "repetition_penalty", "Repetition penalty", "Hold back what came before", Value("1", "off")
+    ),
+    _of_sampling(
+        "presence_penalty", "Presence penalty", "Hold back what came at all", Value("0", "off")
+    ),
+    _of_sampling(
+        "frequency_penalty", "Frequency penalty", "Hold back what came often", Value("0", "off")
+    ),
+    _of_sampling(
+        "penalty_window", "Penalty window", "How many of the last tokens the penalties look at"
+    ),
+    _of_sampling(
+        "seed", "Seed", "Of the draws; the same one draws the same", Value(NO_SEED, "a fresh one")
+    ),
 )
 
 COMMANDS = (
@@ -155,6 +209,23 @@ COMMANDS = (
         optional=True,
         source="pairs",
     ),
+    SlashCommand(
+        "reload",
+        "Load again",
+        "engine.reload",
+        "Load the present pair anew, with the settings as they are now",
+    ),
+    SlashCommand(
+        "compare",
+        "Compare",
+        "app.compare",
+        "The last question twice, plain and with drafts: speeds and texts",
+    ),
+    SlashCommand("timeline", "Timeline", "app.timeline", "The last answer round by round"),
+    SlashCommand(
+        "origins", "Origins", "chat.origins", "Mark where each token of the last answer came from"
+    ),
+    *SAMPLING,
     SlashCommand("bench", "Bench", "app.bench", "The command that measures this pair"),
     SlashCommand(
         "export",
@@ -211,7 +282,7 @@ def parse(text: str, names: Names) -> Given:
 
     Raises:
         SlashProblem: there is no such command, or its argument is missing or wrong.
-        InvalidSetting: the draft length is out of its range.
+        InvalidSetting: a number is out of its range.
     """
     name, argument = _parts(text)
     command = BY_NAME.get(name.lower())
@@ -233,6 +304,8 @@ def parse(text: str, names: Names) -> Given:
         argument = _known_value(command, argument, names)
     if command.name == "length" and argument:
         SpeculationSettings(draft_length=draft_length(argument))
+    if command.setting and argument and argument.lower() != USUAL:
+        SamplingSettings(**{command.setting: sampling_value(command.setting, argument)})
     return Given(command, argument)
 
 
@@ -250,6 +323,24 @@ def draft_length(argument: str) -> DraftLength:
         f"Tried to set the draft length to {argument}.",
         "That is neither auto nor a whole number.",
         f"Give auto, or a number from 0 (plain decoding) to {MAX_DRAFT_LENGTH}.",
+    )
+
+
+def sampling_value(setting: str, argument: str) -> Any:
+    """What an argument means for a value of the sampling; None is a fresh seed.
+
+    Raises:
+        SlashProblem: it is no number, or has to be a whole one.
+    """
+    if setting == "seed" and argument.lower() == NO_SEED:
+        return None
+    is_whole = not isinstance(getattr(USUAL_SAMPLING, setting), float)
+    if (WHOLE_NUMBER if is_whole else NUMBER).fullmatch(argument):
+        return int(argument) if is_whole else float(argument)
+    raise SlashProblem(
+        f"Tried to set {setting.replace('_', ' ')} to {argument}.",
+        f"That is no {'whole ' if is_whole else ''}number.",
+        f"Give one, or {USUAL}.",
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from specchat.chat.reasoning import spoken
 from specchat.chat.records import Message
 from specchat.tui.conversation import Conversation, OpenAnswer
+from specchat.tui.copying import code_blocks, told
 from specchat.tui.recall import Written
 from specchat.tui.transcript import Transcript
 from specchat.tui.widgets.messages import Wish
@@ -50,6 +51,8 @@ class Turns:
         self._open_conversation = open_conversation
         self._copy = copy
         self._edited: Message | None = None
+        self._code_copied = (0, 0)
+        """The message of which a code block was copied last, and which."""
         self._put_aside = Written("")
         """What the person was writing when the editing began."""
 
@@ -64,8 +67,10 @@ class Turns:
             case "edit":
                 self._edit(message)
             case "again":
+                self._prompt.focus()
                 await self._answer(self._conversation.again(message))
             case "go_on":
+                self._prompt.focus()
                 await self._answer(self._conversation.go_on(message))
             case "previous" | "next":
                 self._show_sibling(message, -1 if wish == "previous" else 1)
@@ -75,6 +80,8 @@ class Turns:
                 kept = self._conversation.message(message)
                 self._copy(spoken(kept.text, kept.opened))
                 self._prompt.hint("copied")
+            case "copy_code":
+                self._copy_code(self._conversation.message(message))
             case "above":
                 self._transcript.focus(message, -1)
             case "below":
@@ -100,6 +107,19 @@ class Turns:
             self._edited = None
             self._prompt.border_title = ""
             self._prompt.put(self._put_aside)
+
+    def _copy_code(self, message: Message) -> None:
+        """Copy a code block of it: after one of them the next."""
+        blocks = code_blocks(self._conversation.text_of(message), message.opened)
+        if not blocks:
+            self._prompt.say("This answer has no code block.")
+            return
+        before, last = self._code_copied
+        at = (last + 1) % len(blocks) if before == message.id else 0
+        self._code_copied = message.id, at
+        self._copy(blocks[at])
+        what = f"code block {at + 1} of {len(blocks)}" if len(blocks) > 1 else "the code block"
+        self._prompt.hint(told(what, blocks[at]))
 
     def _edit(self, message: int) -> None:
         first = self._edited is None

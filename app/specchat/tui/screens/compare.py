@@ -1,5 +1,5 @@
-"""The last question answered twice, side by side: what drafts are worth, and that they change
-nothing in the text."""
+"""A question answered twice, side by side: what drafts are worth, and that they change nothing in
+the text."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from typing import ClassVar
@@ -22,6 +22,8 @@ from specchat.engine.protocol import (
     Stop,
 )
 from specchat.engine.remarks import left_out
+from specchat.errors import SpecchatError
+from specchat.tui.answer_log import AnswerLog
 from specchat.tui.comparison import (
     NEAR_TIE,
     Asked,
@@ -37,8 +39,12 @@ from specchat.tui.wording import visible
 SHOWN_PER_SECOND = 4
 NAMES = ("plain", "with drafts")
 BREAKPOINTS = [(0, "-stacked"), (80, "-beside")]
+KEPT = ("The plain answer", "The answer with drafts")
 PIECES = ("plain   ", "drafted ")
 """What stands before the pieces of text where the two part."""
+
+Keep = Callable[[int, Generate, Finished, AnswerLog], str]
+"""Puts an answer beside those of a question; which of them it is, in words."""
 
 
 class Column(VerticalScroll):
@@ -49,6 +55,9 @@ class Column(VerticalScroll):
         self.border_title = name
         self.side = Side()
         self.status = "waiting"
+        self.learnt = AnswerLog()
+        """Of its tokens and parts, to be kept with it."""
+        self.ended: Finished | None = None
         self._body = StreamingMarkdown()
 
     def compose(self) -> ComposeResult:
@@ -62,11 +71,14 @@ class Column(VerticalScroll):
         """Take a round."""
         self.status = ""
         self.side.add(event)
+        self.learnt.hear(event)
         self._body.write(event.text)
 
     def finish(self, event: Finished) -> None:
         """It has ended."""
         self.status = ""
+        self.learnt.hear(event)
+        self.ended = event
         self._body.write(event.tail)
         self.side.finish(event)
         self._body.finish()
@@ -87,19 +99,21 @@ class Column(VerticalScroll):
 class CompareScreen(ModalScreen[None]):
     """Has the engine answer a question twice, with the same seed, and compares the answers.
 
-    Neither answer becomes part of the conversation.
+    An answer becomes part of the conversation when the person keeps it.
 
     Args:
         asked: the question, and how it is answered.
         next_id: gives the ids of answers.
         send: tells the engine something.
+        keep: puts an answer into the conversation, and says where.
     """
 
     HELP = (
-        "The last question is answered twice with one seed: plain, then with drafts. Drafts change "
+        "The question is answered twice with one seed: plain, then with drafts. Drafts change "
         "how fast the target writes, and not what: the two texts are identical, unless they part "
         f"at a near tie. {NEAR_TIE} The speed-up is tok/s with drafts / tok/s of the plain answer. "
-        "Neither answer enters the conversation."
+        "An answer enters the conversation only when you keep it: beside those that the question "
+        "has, with its figures and tokens."
     )
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -109,6 +123,20 @@ class CompareScreen(ModalScreen[None]):
             "Stop",
             id="compare.stop",
             tooltip="Stop here; what came can still be compared",
+        ),
+        Binding(
+            "p",
+            "keep(0)",
+            "Keep plain",
+            id="compare.keep_plain",
+            tooltip="Put the plain answer beside those that the question has",
+        ),
+        Binding(
+            "d",
+            "keep(1)",
+            "Keep drafted",
+            id="compare.keep_drafted",
+            tooltip="Put the answer with drafts beside those that the question has",
         ),
         Binding("escape,f5,q", "back", "Back", id="compare.back", tooltip="Back to the chat"),
         Binding("f1", "app.help", "Help", id="compare.help"),
@@ -120,12 +148,18 @@ class CompareScreen(ModalScreen[None]):
         *,
         next_id: Callable[[], int],
         send: Callable[[Command], Awaitable[None]],
+        keep: Keep,
     ) -> None:
         super().__init__()
         self._asked = asked
         self._sampling, *self._speculation = settings_for(asked.sampling, asked.speculation)
         self._next_id = next_id
         self._send = send
+        self._keep = keep
+        self._requests: list[Generate] = []
+        """What was asked for, of each answer that has begun."""
+        self._kept: dict[int, str] = {}
+        """Of each answer that was kept, where it is now."""
         self._columns = tuple(map(Column, NAMES))
         self._verdict = Static("", markup=False)
         self._under_way: int | None = None
@@ -159,8 +193,24 @@ class CompareScreen(ModalScreen[None]):
             await self._send(Stop(self._under_way))
 
     async def action_back(self) -> None:
-        """Leave; nothing of it is kept."""
+        """Leave; what was not kept is gone."""
         self.dismiss(None)
+
+    def action_keep(self, at: int) -> None:
+        """Put one of them into the conversation."""
+        column = self._columns[at]
+        if column.ended is None:
+            return
+        try:
+            place = self._keep(
+                self._asked.question, self._requests[at], column.ended, column.learnt
+            )
+        except SpecchatError as error:
+            self._remark = f"✗ {error.message} → {error.next_step}"
+        else:
+            self._kept[at] = f"✓ {KEPT[at]} is kept in the conversation, as {place}."
+        self.refresh_bindings()
+        self._show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Esc stops first, then leaves."""
@@ -168,7 +218,13 @@ class CompareScreen(ModalScreen[None]):
             return self._under_way is not None
         if action == "back":
             return self._under_way is None
+        if action == "keep" and isinstance(parameters[0], int):
+            return self._can_keep(parameters[0]) or None
         return True
+
+    def _can_keep(self, at: int) -> bool:
+        ended = self._columns[at].ended
+        return at not in self._kept and ended is not None and bool(ended.text)
 
     # What the engine does
 
@@ -184,6 +240,7 @@ class CompareScreen(ModalScreen[None]):
         column = self._columns[self._at]
         match event:
             case PromptProgress():
+                column.learnt.hear(event)
                 if event.left_out:
                     self._remark = left_out(event.left_out)
                 if event.done < event.total and not self._stopping:
@@ -217,15 +274,15 @@ class CompareScreen(ModalScreen[None]):
         self._at, self._under_way = at, self._next_id()
         self._columns[at].status = "waiting for the engine"
         self.refresh_bindings()
-        await self._send(
-            Generate(
-                id=self._under_way,
-                conversation=self._asked.conversation,
-                sampling=self._sampling,
-                speculation=self._speculation[at],
-                max_tokens=self._asked.max_tokens,
-            )
+        request = Generate(
+            id=self._under_way,
+            conversation=self._asked.conversation,
+            sampling=self._sampling,
+            speculation=self._speculation[at],
+            max_tokens=self._asked.max_tokens,
         )
+        self._requests.append(request)
+        await self._send(request)
 
     def _end(self, status: str) -> None:
         """Nothing more comes."""
@@ -257,5 +314,7 @@ class CompareScreen(ModalScreen[None]):
             for name, piece in zip(PIECES, (parted.plain, parted.drafted), strict=True):
                 yield Content.assemble((name, "$foreground-muted"), piece)
             yield Content.styled(NEAR_TIE, "$foreground-muted")
+        for line in self._kept.values():
+            yield Content.styled(line, "$text-success")
         if self._remark:
             yield Content(visible(self._remark))

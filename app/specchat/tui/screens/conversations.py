@@ -92,6 +92,7 @@ class ConversationsScreen(ModalScreen[Opened | None]):
     def compose(self) -> ComposeResult:
         yield self._search
         yield self._list
+        yield self._ask.popup
         yield self._ask
         yield self._said
         yield Footer(show_command_palette=False)
@@ -130,9 +131,12 @@ class ConversationsScreen(ModalScreen[Opened | None]):
 
     @on(OptionList.OptionSelected)
     def choose(self, event: OptionList.OptionSelected) -> None:
-        """Open the entry."""
+        """Open the entry, or write the path."""
         event.stop()
-        self._open()
+        if event.option_list is self._ask.popup:
+            self._ask.take_path()
+        else:
+            self._open()
 
     def on_key(self, event: events.Key) -> None:
         """Letters go to the search, wherever the focus is in the list."""
@@ -211,7 +215,7 @@ class ConversationsScreen(ModalScreen[Opened | None]):
     def action_import(self) -> None:
         """Ask for the file."""
         self._begin_asking(None)
-        self._ask.ask_for_text("import", "import from", example="path of a JSON file")
+        self._ask.ask_for_path("import", "import from", "path of a JSON file")
 
     @on(AskLine.Answered)
     def answer(self, event: AskLine.Answered) -> None:

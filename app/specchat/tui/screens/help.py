@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from specchat.engine.protocol import Notice
+from specchat.tui.actions import UNSET
 from specchat.tui.definitions import FIGURES
 from specchat.tui.memory_lines import legend_line
 from specchat.tui.origins import legend
@@ -40,7 +41,6 @@ class HelpScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1,q", "dismiss", "Close", id="help.close", key_display="esc"),
-        Binding("ctrl+c", "app.interrupt", show=False, system=True),
     ]
 
     def __init__(
@@ -88,7 +88,7 @@ def keys_of(screen: Screen[object]) -> Iterator[Key]:
     found: dict[str, tuple[list[str], str]] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
-        if binding.id is None or not binding.description:
+        if binding.id is None or not binding.description or binding.key.startswith(UNSET):
             continue
         keys, _ = found.setdefault(binding.id, ([], binding.tooltip or binding.description))
         keys.append(screen.app.get_key_display(binding))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList
@@ -24,6 +25,14 @@ class Completions(OptionList, can_focus=False):
     """One suggestion a row; it lies over the end of the chat, which stays where it is."""
 
     ALLOW_SELECT: ClassVar[bool] = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "The one before", id="completions.previous", show=False),
+        Binding("down", "move(1)", "The next one", id="completions.next", show=False),
+        Binding("tab", "take", "Take", id="completions.take", show=False),
+        Binding("enter", "run", "Take and go on", id="completions.run", show=False),
+        Binding("escape", "close", "Close", id="completions.close", show=False),
+    ]
+    """While the list is open. It never has the focus: the place to write obeys them."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)

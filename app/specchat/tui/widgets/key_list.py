@@ -1,9 +1,11 @@
-"""Every action that a key does, and what key; another one is pressed in place of it."""
+"""Every action that a key does or can do, and by which keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -31,7 +33,7 @@ class KeyList(Vertical):
 
     HELP = (
         "Each line: the keys that do it, and what they do; * where they are not the default. Enter "
-        "or a click asks for another key."
+        "or a click adds keys to it and takes keys off."
     )
 
     def __init__(self, preferences: Preferences) -> None:
@@ -39,7 +41,7 @@ class KeyList(Vertical):
         self._preferences = preferences
         self._actions: Sequence[Action] = ()
         self._list = OptionList(markup=False, compact=True)
-        self._said = Static("Enter or a click: press another key.", markup=False, classes="about")
+        self._said = Static("Enter or a click: add and remove keys.", markup=False, classes="about")
 
     def compose(self) -> ComposeResult:
         yield self._said
@@ -55,28 +57,37 @@ class KeyList(Vertical):
         self._fill()
 
     @on(OptionList.OptionSelected)
-    def ask_for_key(self, event: OptionList.OptionSelected) -> None:
-        """Wait for a key."""
+    def ask_for_keys(self, event: OptionList.OptionSelected) -> None:
+        """Let keys come and go."""
         event.stop()
         action = self._actions[event.option_index]
-        screen = PressKeyScreen(action, self._shown(self._keys(action)))
-        self.app.push_screen(screen, lambda key: self._take(action, key))
+        screen = PressKeyScreen(
+            action,
+            keys=partial(self._keys, action),
+            keep=partial(self._keep, action),
+            shown=lambda key: self._shown([key]),
+        )
+        self.app.push_screen(screen, lambda _: self._fill())
 
-    def _take(self, action: Action, key: str | None) -> None:
-        if key is None:
-            return
-        problem = self._preferences.save(("keys", action.id), key or None)
+    def _keep(self, action: Action, keys: Sequence[str] | None) -> str:
+        """Have these keys do it, or with None the default ones; what to say of that."""
+        default = self._default(action)
+        if keys is not None and not keys and default:
+            return "✗ One key has to stay; Backspace gives the default back."
+        if keys is not None and set(keys) == set(default):
+            keys = None
+        problem = self._preferences.save(("keys", action.id), ",".join(keys) if keys else None)
         if problem:
-            self._say(f"✗ {visible(problem)}")
-            return
-        self._fill()
-        shown = self._shown(self._keys(action))
-        also = self._others(action)
-        if also:
+            return f"✗ {visible(problem)}"
+        keys = self._keys(action)
+        if also := self._others(action):
             does = ", ".join(f"“{each.does}”" for each in also)
-            self._say(f"! {shown} is for {does} too: what is nearer to the cursor wins.")
-        else:
-            self._say(f"✓ {shown} from now on.")
+            return f"! A key is for {does} too: what is nearer to the cursor wins."
+        return f"✓ {self._shown(keys) or 'no key'} from now on."
+
+    def _default(self, action: Action) -> tuple[str, ...]:
+        """Its keys where the settings name none for it."""
+        return action.keys_with(keymap_of(replace(self._preferences.settings, keys={})))
 
     def _others(self, action: Action) -> list[Action]:
         keys = set(self._keys(action))
@@ -89,9 +100,6 @@ class KeyList(Vertical):
     def _shown(self, keys: Sequence[str]) -> str:
         return ", ".join(self.app.get_key_display(Binding(key, "")) for key in keys)
 
-    def _say(self, text: str) -> None:
-        self._said.update(text)
-
     def _fill(self) -> None:
         at = self._list.highlighted
         self._list.set_options([Option(self._line(action)) for action in self._actions])
@@ -99,7 +107,7 @@ class KeyList(Vertical):
 
     def _line(self, action: Action) -> Content:
         keys = self._keys(action)
-        mark = " " if keys == action.keys else "*"
+        mark = " " if keys == self._default(action) else "*"
         line = [Content.styled(f"{mark}{self._shown(keys)}".ljust(KEYS_WIDTH), "bold")]
         if self.size.width >= ROOM_FOR_IDS:
             line.append(Content.styled(action.id.ljust(ID_WIDTH), "$foreground-muted"))

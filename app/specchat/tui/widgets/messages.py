@@ -19,12 +19,23 @@ from specchat.engine.protocol import Notice
 from specchat.speculation.metrics import Figures
 from specchat.tui.definitions import figures_line
 from specchat.tui.widgets.answer_body import AnswerBody, GetTokens
+from specchat.tui.widgets.code_block import CodeBlock
 from specchat.tui.widgets.defined import Defined
 from specchat.tui.widgets.long_text import LongText
 from specchat.tui.wording import SEPARATOR, figures_shown, visible
 
 Wish = Literal[
-    "edit", "again", "go_on", "previous", "next", "branch_off", "copy", "above", "below", "leave"
+    "edit",
+    "again",
+    "go_on",
+    "previous",
+    "next",
+    "branch_off",
+    "copy",
+    "copy_code",
+    "above",
+    "below",
+    "leave",
 ]
 
 ENDED: dict[State, str] = {
@@ -48,13 +59,14 @@ class Said(Horizontal, can_focus=True):
     HELP = (
         "A message of the conversation. Another wording or another answer stands beside the one "
         "that is there, and nothing is overwritten; < 2/3 > is the second of three, and the left "
-        "and right arrow keys go from one to the next."
+        "and right arrow keys, or a click on that mark, go from one to the next. After a click on "
+        "a message, what you type goes to the prompt; Ctrl+Up makes letters keys again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "wish('above')", "Above", id="message.above", show=False),
         Binding("down", "wish('below')", "Below", id="message.below", show=False),
-        Binding("left", "wish('previous')", "Earlier try", id="message.previous", show=False),
-        Binding("right", "wish('next')", "Later try", id="message.next", show=False),
+        Binding("left", "wish('previous')", "Earlier", id="message.previous", key_display="←"),
+        Binding("right", "wish('next')", "Later", id="message.next", key_display="→"),
         Binding("e", "wish('edit')", "Edit", id="message.edit", tooltip="Word it otherwise"),
         Binding("r", "wish('again')", "Again", id="message.again", tooltip="Answer once more"),
         Binding("c", "wish('copy')", "Copy", id="message.copy", tooltip="Copy its text"),
@@ -64,6 +76,13 @@ class Said(Horizontal, can_focus=True):
             "Branch off",
             id="message.branch_off",
             tooltip="Begin a new conversation with everything up to here",
+        ),
+        Binding(
+            "d",
+            "app.compare",
+            "Compare here",
+            id="message.compare",
+            tooltip="Answer this question twice, plain and with drafts, and keep what you like",
         ),
         Binding("escape", "wish('leave')", "To the prompt", id="message.leave", show=False),
     ]
@@ -79,16 +98,55 @@ class Said(Horizontal, can_focus=True):
     def __init__(self, speaker: str, message: int, place: tuple[int, int] = (1, 1)) -> None:
         super().__init__()
         self.message = message
-        number, count = place
-        self._speaker = f"{speaker}\n< {number}/{count} >" if count > 1 else speaker
+        self._who, self._try = speaker, place
 
-    def speaker(self) -> Static:
+    def speaker(self) -> "Speaker":
         """Who said it, and which try it is."""
-        return Static(self._speaker, markup=False, classes="speaker")
+        return Speaker(self._who, self._try)
+
+    def on_speaker_turned(self, event: "Speaker.Turned") -> None:
+        """Another try is asked for by the mouse."""
+        event.stop()
+        self.action_wish(event.to)
 
     def action_wish(self, wish: Wish) -> None:
         """Ask for it."""
         self.post_message(self.Wanted(wish, self.message))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """One goes to other tries where there are some."""
+        number, count = self._try
+        if parameters not in (("previous",), ("next",)):
+            return True
+        last = 1 if parameters == ("previous",) else count
+        return False if count == 1 else number != last or None
+
+
+class Speaker(Static):
+    """Who said a message, and which try it is: a click on the left of the mark goes to the one
+    before, on the right to the next.
+
+    Args:
+        place: which wording or try it is, from 1, and of how many.
+    """
+
+    class Turned(Message):
+        """Another try is wanted."""
+
+        def __init__(self, to: Literal["previous", "next"]) -> None:
+            super().__init__()
+            self.to = to
+
+    def __init__(self, name: str, place: tuple[int, int]) -> None:
+        number, count = place
+        self._has_others = count > 1
+        mark = f"< {number}/{count} >" if count < 10 else f"<{number}/{count}>"
+        super().__init__(f"{name}\n{mark}" if count > 1 else name, markup=False, classes="speaker")
+
+    def on_click(self, event: events.Click) -> None:
+        """Go there."""
+        if self._has_others and event.y == 1:
+            self.post_message(self.Turned("previous" if event.x < self.size.width / 2 else "next"))
 
 
 class Question(Said):
@@ -123,6 +181,13 @@ class Answer(Said):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "wish('go_on')", "Go on", id="message.go_on", tooltip="Write more of it"),
+        Binding(
+            "k",
+            "wish('copy_code')",
+            "Copy code",
+            id="message.copy_code",
+            tooltip="Copy its code block; of several the first one, again: the next",
+        ),
         Binding(
             "o",
             "origins",
@@ -183,8 +248,12 @@ class Answer(Said):
         self._body.toggle_thoughts()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Thinking can be shown where there is some."""
-        return bool(self._body.thoughts) if action == "thoughts" else True
+        """Thinking can be shown, and code copied, where there is some."""
+        if action == "thoughts":
+            return bool(self._body.thoughts)
+        if parameters == ("copy_code",):
+            return bool(self.query(CodeBlock))
+        return super().check_action(action, parameters)
 
     def compose(self) -> ComposeResult:
         yield self.speaker()

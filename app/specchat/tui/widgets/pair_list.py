@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from specchat.pairing.planned import PlannedFile, PlannedPair
 from specchat.tui.memory_lines import legend_line
-from specchat.tui.pair_entries import made_entry, model_entry, planned_entry
+from specchat.tui.pair_entries import made_entry, model_entry, pair_title, planned_entry
 
 if TYPE_CHECKING:
     from specchat.choosing.offers import Offers
@@ -27,6 +27,7 @@ ROOMY = 24
 """Lines of a list in which entries have a blank line between them."""
 BUILT_IN = "built-in"
 AT_ONCE = "The built-in model, to try at once"
+NOTHING_FOUND = "No pair has all of these words."
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ class PairList(OptionList):
         "Each entry: the model that answers, and who guesses for it; what there is to download; "
         "for every device the memory that it takes, of what is free; the speed to expect, and "
         "where that figure is from; the context, the licence, and the name for `specchat --pair`; "
-        "why it is here. A draft that does not suit its target says why."
+        "why it is here. What does not fit this machine, and a draft that does not suit its "
+        "target, say why. What you type leaves those that have all the words in a title, a name, a "
+        "licence or a path."
     )
 
     def __init__(self, *, first_run: bool, in_use: str | None) -> None:
@@ -61,10 +64,13 @@ class PairList(OptionList):
         self._disk: OnDisk | None = None
         self._picks: dict[str, Pick] = {}
         self._planned: dict[str, PlannedPair] = {}
+        self._words: tuple[str, ...] = ()
+        """What all entries have in them."""
 
     def on_mount(self) -> None:
         """Show what is known at once."""
-        self.border_title = "Choose a model" if self._first_run else "pairs"
+        first = "Choose a model, or type to filter"
+        self.border_title = first if self._first_run else "pairs: type to filter"
         self.border_subtitle = legend_line()
         self._fill()
 
@@ -75,6 +81,12 @@ class PairList(OptionList):
     def show(self, offers: Offers, disk: OnDisk | None = None) -> None:
         """More is known now."""
         self._offers, self._disk = offers, disk
+        self._fill()
+
+    def filter(self, text: str) -> None:
+        """Show what has all of these words."""
+        self._words = tuple(text.lower().split())
+        self.highlighted = None
         self._fill()
 
     def pick(self, option: Option) -> Pick:
@@ -93,6 +105,8 @@ class PairList(OptionList):
         at = self.highlighted
         before = None if at is None else self.get_option_at_index(at).id
         only_entry = self.option_count == 1
+        if not options and self._words:
+            options = [Option(Content(NOTHING_FOUND), disabled=True)]
         self.set_options(options)
         if before is not None and before in ids and not only_entry:
             self.highlighted = ids.index(before)
@@ -105,23 +119,49 @@ class PairList(OptionList):
         if offers is None:
             if self._first_run:
                 yield self._entry(BUILT_IN, Content(AT_ONCE), Pick())
-        elif self._first_run:
+        elif self._first_run and not self._words:
             yield from self._of_catalog(offers, offers.best)
             yield from _headed("On this disk", self._of_disk(offers))
             yield from _headed("Here already, to try at once", self._built_in(offers))
         else:
-            here = [pair for pair in offers.best if pair.on_disk]
-            away = [pair for pair in offers.best if not pair.on_disk]
-            yield _heading("On this disk")
-            yield from self._of_catalog(offers, here)
-            yield from self._of_disk(offers)
-            yield from self._built_in(offers)
-            yield from _headed("To download, the best first", self._of_catalog(offers, away))
+            yield from self._of_all(offers)
         if offers is not None:
             yield from _headed("Drafts that do not suit", self._unsuitable(offers))
 
+    def _of_all(self, offers: Offers) -> Iterator[Option]:
+        """Everything that there is."""
+        from specchat.pairing.planner import best_of_each_model
+
+        fitting = [pair for pair in offers.catalog if pair.fits]
+        best = best_of_each_model(fitting)
+        here = [pair for pair in fitting if pair.on_disk]
+        away = [pair for pair in best if not pair.on_disk]
+        rest = [pair for pair in fitting if not pair.on_disk and pair not in best]
+        on_disk = (
+            *self._of_catalog(offers, here),
+            *self._of_disk(offers),
+            *self._built_in(offers),
+        )
+        yield from _headed("On this disk", on_disk)
+        yield from _headed("To download, the best first", self._of_catalog(offers, away))
+        yield from _headed("The same models in other ways", self._of_catalog(offers, rest))
+        too_large = [pair for pair in offers.catalog if not pair.fits]
+        yield from _headed("What does not fit", self._that_do_not_fit(offers, too_large))
+
+    def _that_do_not_fit(self, offers: Offers, pairs: Iterable[PlannedPair]) -> Iterator[Option]:
+        for pair in self._matching(pairs):
+            yield self._make_option(planned_entry(pair, offers.machine, self._entry_width))
+
+    def _matching(self, pairs: Iterable[PlannedPair]) -> Iterator[PlannedPair]:
+        return (pair for pair in pairs if self._has(pair_title(pair), pair.name, pair.licence))
+
+    def _has(self, *texts: str) -> bool:
+        """Whether all words are in these texts."""
+        text = " ".join(texts).lower()
+        return all(word in text for word in self._words)
+
     def _of_catalog(self, offers: Offers, pairs: Iterable[PlannedPair]) -> Iterator[Option]:
-        for pair in pairs:
+        for pair in self._matching(pairs):
             content = planned_entry(pair, offers.machine, self._entry_width)
             if pair.name == self._in_use:
                 content = content + "\n" + Content.styled("● loaded now", "$text-success")
@@ -137,22 +177,26 @@ class PairList(OptionList):
         """Models of the person's, with a draft and alone, unless the catalog has them above."""
         if self._disk is None:
             return
-        known = [pair for pair in offers.best if pair.on_disk]
+        known = [pair for pair in (*offers.best, *offers.catalog) if pair.on_disk]
         for made in self._disk.pairs:
+            if not self._has(made.target, made.draft, made.target_path, made.draft_path):
+                continue
             if made.verdict.usable and not any(_same_pair(made, each) for each in known):
                 plan = self._disk.plans.get((made.target_path, made.draft_path))
                 pick = Pick(target=made.target_path, draft=made.draft_path)
                 content = made_entry(made, plan, offers.machine, self._entry_width)
                 yield self._entry(f"made {pick}", content, pick)
         for model in self._disk.models:
-            if not any(_has(each, model.path) for each in known):
+            if not any(_has(each, model.path) for each in known) and self._has(
+                model.name, model.path
+            ):
                 alone = self._disk.alone[model.path]
                 content = model_entry(model, alone, offers.machine, self._entry_width)
                 yield self._entry(f"file {model.path}", content, Pick(target=model.path))
 
     def _unsuitable(self, offers: Offers) -> Iterator[Option]:
         for made in self._disk.pairs if self._disk is not None else ():
-            if not made.verdict.usable:
+            if not made.verdict.usable and self._has(made.target, made.draft):
                 yield self._make_option(made_entry(made, None, offers.machine, self._entry_width))
 
     @property

@@ -68,6 +68,8 @@ class PresetList(VerticalScroll, can_focus=False):
         self._active = SettingRow(active, preferences, lambda *_: None)
         self._new_name = Input(placeholder="a name", compact=True)
         self._said = Static("", markup=False, classes="problem")
+        self._asked_about = ""
+        """The preset that is replaced once it is saved a second time."""
         self._rows = Vertical(id="preset-rows")
 
     def compose(self) -> ComposeResult:
@@ -95,17 +97,26 @@ class PresetList(VerticalScroll, can_focus=False):
         if not name:
             self._say("✗ It needs a name.")
             return
-        if name in self._preferences.settings.presets:
-            self._say(
-                f"✗ There is a preset {visible(name)}. Delete it first, or take another name."
-            )
+        replaces = name in self._preferences.settings.presets
+        if replaces and name != self._asked_about:
+            self._asked_about = name
+            self._say(f"! There is a preset {visible(name)}. Save it again to replace it.")
             return
+        self._asked_about = ""
         problem = self._preferences.save(("presets", name), as_preset(self._answers()))
         if not problem:
             self._new_name.clear()
             await self._fill()
             self._active.offer(self._names)
-        self._say(f"✗ {visible(problem)}" if problem else f"✓ {visible(name)} is kept.")
+        done = f"✓ {visible(name)} is {'replaced' if replaces else 'kept'}."
+        self._say(f"✗ {visible(problem)}" if problem else done)
+
+    @on(Input.Changed)
+    def take_other_name(self, event: Input.Changed) -> None:
+        """What was asked about another name is not answered by this one."""
+        event.stop()
+        if event.value.strip() != self._asked_about:
+            self._asked_about = ""
 
     @on(Button.Pressed, ".delete")
     async def delete(self, event: Button.Pressed) -> None:

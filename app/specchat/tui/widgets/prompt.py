@@ -1,7 +1,7 @@
 """The place to write."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -13,6 +13,7 @@ from textual.widgets.text_area import Selection
 
 from specchat.errors import SpecchatError
 from specchat.tui import slash
+from specchat.tui.actions import actions_by_key
 from specchat.tui.attachments import message_of, pasted_paths, read_attachment
 from specchat.tui.path_finder import PathFinder, mention, suggestions
 from specchat.tui.recall import Recall, RecentQuestions, Written, no_questions
@@ -23,11 +24,8 @@ from specchat.tui.widgets.folding_text import FoldingText
 from specchat.tui.widgets.quiet_line import QuietLine
 from specchat.tui.wording import line_ends
 
-SEND_KEYS = ("enter",)
-LINE_KEYS = ("ctrl+j", "shift+enter", "alt+enter")
-PAGE_KEYS = ("pageup", "pagedown")
-APP_KEYS = ("f6", "f7")
-PAST_KEYS = ("up", "down")
+OTHERS_KEYS = ("pageup", "pagedown", "f6", "f7", "up", "down")
+"""They scroll the chat (the prompt is never longer than a page), or do something of ours."""
 
 
 class Prompt(FoldingText, inherit_bindings=False):
@@ -49,8 +47,8 @@ class Prompt(FoldingText, inherit_bindings=False):
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(",".join(SEND_KEYS), "submit", "Send", id="prompt.send", show=False),
-        Binding(",".join(LINE_KEYS), "new_line", "New line", id="prompt.new_line"),
+        Binding("enter", "submit", "Send", id="prompt.send", show=False),
+        Binding("ctrl+j,shift+enter,alt+enter", "new_line", "New line", id="prompt.new_line"),
         Binding(
             "up",
             "older",
@@ -67,12 +65,10 @@ class Prompt(FoldingText, inherit_bindings=False):
             show=False,
             tooltip="On the last line: what was sent after that, then what you were writing",
         ),
-        # The page keys scroll the chat: the prompt is never longer than a page.
         *(
             binding
             for binding in TextArea.BINDINGS
-            if isinstance(binding, Binding)
-            and binding.key not in (*PAGE_KEYS, *PAST_KEYS, *APP_KEYS)
+            if isinstance(binding, Binding) and binding.key not in OTHERS_KEYS
         ),
     ]
 
@@ -106,12 +102,12 @@ class Prompt(FoldingText, inherit_bindings=False):
         self._paths = PathFinder()
         self._offered_at = (0, 0)
         """Where the cursor was when the list was opened."""
-        self.use_keys((), ())
+        self.use_keys({})
 
-    def use_keys(self, send: Collection[str], new_line: Collection[str]) -> None:
-        """Send and break lines by these keys; without any, by those of the bindings."""
-        self._send_keys = frozenset(send or SEND_KEYS)
-        self._line_keys = frozenset(new_line or LINE_KEYS)
+    def use_keys(self, keymap: Mapping[str, str]) -> None:
+        """Obey these keys, by the ids of the bindings; for the rest those that are there."""
+        self._keys = actions_by_key(type(self).BINDINGS, keymap)
+        self._list_keys = actions_by_key(Completions.BINDINGS, keymap)
 
     @property
     def written(self) -> Written:
@@ -127,29 +123,36 @@ class Prompt(FoldingText, inherit_bindings=False):
         to it, which may be before or after the letters around it.
         """
         if not (self.popup.is_open and self._obey_in_list(event.key)):
-            if event.key in self._send_keys:
-                self.action_submit()
-            elif event.key in self._line_keys:
-                self.action_new_line()
-            elif event.key == "up":
-                self.action_older()
-            elif event.key == "down":
-                self.action_newer()
-            else:
-                return
+            match self._keys.get(event.key, event.key):
+                case "submit":
+                    self.action_submit()
+                case "new_line":
+                    self.action_new_line()
+                case "older":
+                    self.action_older()
+                case "newer":
+                    self.action_newer()
+                case "up":
+                    self.action_cursor_up()
+                case "down":
+                    self.action_cursor_down()
+                case _:
+                    return
         event.stop()
         event.prevent_default()
 
     def _obey_in_list(self, key: str) -> bool:
         """What a key does while the list is open; False: the same as always."""
-        match key:
-            case "up" | "down":
-                self.popup.move(1 if key == "down" else -1)
-            case "tab":
+        match self._list_keys.get(key):
+            case "move(-1)":
+                self.popup.move(-1)
+            case "move(1)":
+                self.popup.move(1)
+            case "take":
                 self.take(self.popup.chosen)
-            case "escape":
+            case "close":
                 self.popup.hide()
-            case "enter" if self.popup.moved or not slash.is_whole(self.text, self.names):
+            case "run" if self.popup.moved or not slash.is_whole(self.text, self.names):
                 self.take_and_run()
             case _:
                 return False

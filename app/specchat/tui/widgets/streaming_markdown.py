@@ -2,9 +2,10 @@
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
 from specchat.tui.markdown_blocks import MarkdownSplitter, Piece
+from specchat.tui.widgets.code_block import AnswerMarkdown
 from specchat.tui.wording import visible
 
 FEEDS_PER_SECOND = 10
@@ -66,7 +67,7 @@ class StreamingMarkdown(Vertical):
             self._tail.display = bool(tail)
 
 
-def _markdown(piece: Piece) -> Markdown:
+def _markdown(piece: Piece) -> AnswerMarkdown:
     """A widget for one piece. A click on a link must not start a program."""
     classes = "list-goes-on" if piece.list_goes_on else ""
-    return Markdown(piece.text, open_links=False, classes=classes)
+    return AnswerMarkdown(piece.text, open_links=False, classes=classes)
