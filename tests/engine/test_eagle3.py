@@ -81,7 +81,7 @@ def test_a_head_that_knows_few_tokens_guesses_no_others(library: Library, tmp_pa
     with feature_rig(model, head, "eagle3") as rig:
         for _ in rig.target.prefill(PROMPT[:-1]):
             pass
-        draft = draft_after(rig, PROMPT, 4)
+        draft = draft_after(rig.drafter, PROMPT, 4)
     assert draft.distributions is not None
     for row in draft.distributions:
         likely = row.ids[row.probabilities > 0]
@@ -95,7 +95,7 @@ def test_a_text_of_one_token_is_not_drafted_for(library: Library, tmp_path: Path
     model = Model(library, write_orderly(library, tmp_path / "target.gguf", TARGETS["dense"]))
     head = Model(library, write_eagle3(library, tmp_path / "head.gguf"), is_head=True)
     with feature_rig(model, head, "eagle3") as rig:
-        assert draft_after(rig, PROMPT[:1], 4).tokens == []
+        assert draft_after(rig.drafter, PROMPT[:1], 4).tokens == []
     head.close()
     model.close()
 

@@ -173,7 +173,7 @@ def test_its_state_is_that_of_heads_that_read_the_whole_text_at_once(
 ) -> None:
     rounds = speak(rig.target, rig.drafter, PROMPT, tokens=200, draft_length=4)
     ids = [*PROMPT, *said(rounds)]
-    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, heads, ids, 4))
+    assert_same_draft(draft_after(rig.drafter, ids, 4), fresh_draft(model, heads, ids, 4))
 
 
 def test_it_is_right_after_an_answer_is_given_again_and_after_an_edit(
@@ -187,7 +187,7 @@ def test_it_is_right_after_an_answer_is_given_again_and_after_an_edit(
             rig.target, None, Sampler(PLAIN_SOFTMAX), "token", FixedLength(0), 0
         ).prefill(prompt):
             pass
-        assert_same_draft(draft_after(rig, prompt, 3), fresh_draft(model, heads, prompt, 3))
+        assert_same_draft(draft_after(rig.drafter, prompt, 3), fresh_draft(model, heads, prompt, 3))
 
 
 def test_a_sequence_that_is_taken_up_again_is_decoded_from_its_last_token_at_the_earliest(
@@ -202,7 +202,7 @@ def test_a_sequence_that_is_taken_up_again_is_decoded_from_its_last_token_at_the
         assert len(PROMPT) + 20 - 1 <= reused <= len(PROMPT) + 21
     for _ in decoder.prefill(longer):
         pass
-    assert_same_draft(draft_after(rig, longer, 3), fresh_draft(model, heads, longer, 3))
+    assert_same_draft(draft_after(rig.drafter, longer, 3), fresh_draft(model, heads, longer, 3))
 
 
 def test_rounds_without_it_are_read_when_it_drafts_again(
@@ -213,7 +213,7 @@ def test_rounds_without_it_are_read_when_it_drafts_again(
     ids = [*PROMPT, *text]
     idle = said(speak(rig.target, None, ids, tokens=600, draft_length=0))
     ids += idle
-    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, heads, ids, 4))
+    assert_same_draft(draft_after(rig.drafter, ids, 4), fresh_draft(model, heads, ids, 4))
 
 
 def test_an_edit_is_followed_through_many_rounds_without_it(
@@ -222,7 +222,7 @@ def test_an_edit_is_followed_through_many_rounds_without_it(
     speak(rig.target, rig.drafter, PROMPT, tokens=30, draft_length=3)
     idle = said(speak(rig.target, None, OTHER, tokens=600, draft_length=0))
     ids = [*OTHER, *idle]
-    assert_same_draft(draft_after(rig, ids, 4), fresh_draft(model, heads, ids, 4))
+    assert_same_draft(draft_after(rig.drafter, ids, 4), fresh_draft(model, heads, ids, 4))
 
 
 def test_the_second_guess_is_the_second_heads(library: Library, tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_stop_while_a_prompt_is_read_leaves_nothing_out(
         for _ in rig.target.prefill(prompt[len(rig.target.tokens) : -1]):
             pass
         assert rig.target.tokens == prompt[:-1]
-        assert_same_draft(draft_after(rig, prompt, 3), fresh_draft(model, heads, prompt, 3))
+        assert_same_draft(draft_after(rig.drafter, prompt, 3), fresh_draft(model, heads, prompt, 3))
 
 
 def test_heads_that_were_not_loaded_are_refused_in_words(library: Library, tmp_path: Path) -> None:

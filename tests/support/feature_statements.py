@@ -79,9 +79,9 @@ def _assert_as_fresh(rig: Rig, make_rig: MakeRig, ids: Sequence[int]) -> None:
     with make_rig() as fresh:
         for _ in fresh.target.prefill(ids[:-1]):
             pass
-        expected = draft_after(fresh, ids, 4)
+        expected = draft_after(fresh.drafter, ids, 4)
     # The target may hold the last token already.
     rig.target.rollback(len(ids) - 1)
     for _ in rig.target.prefill(ids[len(rig.target.tokens) : -1]):
         pass
-    assert_same_draft(draft_after(rig, ids, 4), expected)
+    assert_same_draft(draft_after(rig.drafter, ids, 4), expected)

@@ -11,7 +11,7 @@ from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.speculation.controller import FixedLength, LengthController
 from specchat.speculation.decoder import Decoder, Round
-from specchat.speculation.drafters.base import Drafter
+from specchat.speculation.drafters.base import Drafter, ModelLikeDrafter
 from specchat.speculation.drafters.model import ModelDrafter
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import RuleChoice, SamplingSettings, SpeculationSettings
@@ -73,9 +73,15 @@ class Speaker:
     """A session in this process, with the events of its last answer kept."""
 
     def __init__(
-        self, library: Library, target: Path, draft: Path | None = None, plan: Plan | None = None
+        self,
+        library: Library,
+        target: Path,
+        draft: Path | None = None,
+        plan: Plan | None = None,
+        *,
+        abort: AbortFlag | None = None,
     ) -> None:
-        self.abort = AbortFlag(library)
+        self.abort = abort or AbortFlag(library)
         self.events: list[Event] = []
         self._answers = 0
         pair = Pair(str(target), None if draft is None else str(draft))
@@ -123,6 +129,22 @@ class Speaker:
         finished = self.events[-1]
         assert isinstance(finished, Finished)
         return finished
+
+    @property
+    def context(self) -> Context:
+        """The target's cache."""
+        assert self.session._context is not None
+        return self.session._context
+
+    @property
+    def drafter(self) -> ModelLikeDrafter:
+        """What drafts beside n-grams."""
+        assert self.session._draft is not None
+        return self.session._draft.drafter
+
+    def forget(self) -> None:
+        """Empty the target's cache: the next answer is one from a cold start."""
+        self.context.rollback(0)
 
     def streamed(self) -> str:
         """The text that came round by round."""

@@ -1,0 +1,137 @@
+"""Whatever drafts for whatever target: a restless conversation has the plain text.
+
+Each row is one session in which more than 500 tokens are written, with drafts of 1 to 8 tokens,
+greedy and coupled, and stops, repetitions, changed questions and answers gone on with in between.
+Targets that keep a state, with a draft model, are in test_recurrent.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from gguf import GGMLQuantizationType
+
+from specchat.llama.library import Library
+from support.head_recipes import MTP_RECIPES, TARGETS
+from support.heads import (
+    write_assistant,
+    write_block,
+    write_eagle3,
+    write_mtp,
+    write_sidecar,
+    write_without_heads,
+)
+from support.orderly_models import LETTERS, write_orderly
+from support.restless import PLAN, assert_a_restless_conversation_is_plain
+
+Write = Callable[[Library, Path], Path]
+KNOWN = 12
+BEYOND_A_WINDOW = LETTERS * 18
+"""Longer than a window of 32 tokens with a micro-batch, rounded up to whole steps of a cache."""
+IN_BITS = GGMLQuantizationType.Q8_0
+WORSE = GGMLQuantizationType.Q4_0
+
+
+def target_of(name: str) -> Write:
+    return lambda library, path: write_orderly(library, path, TARGETS[name], in_bits=IN_BITS)
+
+
+def with_heads(kind: str) -> Write:
+    return lambda library, path: write_mtp(library, path, kind, in_bits=IN_BITS)
+
+
+def without_heads(kind: str) -> Write:
+    return lambda library, path: write_without_heads(library, path, kind, in_bits=IN_BITS)
+
+
+def worse(name: str) -> Write:
+    """The same weights in fewer bits: a draft model that is often right."""
+    return lambda library, path: write_orderly(library, path, TARGETS[name], in_bits=WORSE)
+
+
+def worse_without_heads(kind: str) -> Write:
+    return lambda library, path: write_without_heads(library, path, kind, in_bits=WORSE)
+
+
+def block(kind: str) -> Write:
+    return lambda library, path: write_block(library, path, kind)
+
+
+HEADS: dict[str, Write] = {
+    "eagle3": write_eagle3,
+    "eagle3, few tokens": lambda library, path: write_eagle3(library, path, n_known=KNOWN),
+    "eagle3, after the last layer": lambda library, path: write_eagle3(
+        library, path, n_known=KNOWN, layers=(1, 2, 4)
+    ),
+    "dflash": block("dflash"),
+    "dspark": block("dspark"),
+    "dspark, apart": block("dspark, apart"),
+}
+ON: dict[str, tuple[str, ...]] = {
+    "eagle3": ("llama", "windows", "hybrid"),
+    "eagle3, few tokens": ("llama", "dense", "windows", "hybrid", "mixture", "checkpoints"),
+    "eagle3, after the last layer": ("hybrid", "mixture, windows"),
+    "dflash": ("llama", "dense", "windows", "hybrid", "mixture"),
+    "dspark": ("llama", "dense", "windows", "hybrid", "mixture", "checkpoints"),
+    "dspark, apart": ("dense", "mixture, windows", "checkpoints"),
+}
+"""Each head on each kind of cache; what differs between two of a kind on a few."""
+
+
+class Row(NamedTuple):
+    """What drafts for what."""
+
+    target: Write
+    draft: Write | None = None
+    """None: the heads in the target's own file."""
+    window_only: bool = False
+    """Layers with a sliding window keep no more than that."""
+
+
+ROWS: dict[str, Row] = {
+    **{
+        f"{head} on {target}": Row(target_of(target), HEADS[head])
+        for head, targets in ON.items()
+        for target in targets
+    },
+    **{f"mtp, {kind}": Row(with_heads(kind)) for kind in MTP_RECIPES},
+    "mtp sidecar, two heads": Row(
+        without_heads("two heads"),
+        lambda library, path: write_sidecar(library, path, "two heads"),
+    ),
+    "mtp sidecar, one head, hybrid": Row(
+        without_heads("one head, hybrid"),
+        lambda library, path: write_sidecar(library, path, "one head, hybrid"),
+    ),
+    "mtp, shared cells": Row(target_of("windows"), write_assistant),
+    **{
+        f"model on {name}": Row(target_of(name), worse(name))
+        for name in ("llama", "dense", "windows", "mixture")
+    },
+    **{
+        f"model on {kind}": Row(without_heads(kind), worse_without_heads(kind))
+        for kind in ("one head", "two heads")
+    },
+    "window alone, mtp, shared cells": Row(target_of("windows"), write_assistant, True),
+    "window alone, mtp": Row(with_heads("two heads, windows"), None, True),
+    "window alone, eagle3": Row(target_of("windows"), HEADS["eagle3, few tokens"], True),
+    "window alone, dspark": Row(target_of("mixture, windows"), HEADS["dspark"], True),
+    "window alone, model": Row(target_of("windows"), worse("windows"), True),
+}
+SELDOM_RIGHT = "eagle3 on "
+"""With its target's own output matrix."""
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_its_text_is_the_plain_text(library: Library, tmp_path: Path, name: str) -> None:
+    row = ROWS[name]
+    tally = assert_a_restless_conversation_is_plain(
+        library,
+        row.target(library, tmp_path / "target.gguf"),
+        row.draft and row.draft(library, tmp_path / "draft.gguf"),
+        plan=msgspec.structs.replace(PLAN, whole_window_cache=not row.window_only),
+        question=BEYOND_A_WINDOW if row.window_only else "abcdefgh",
+    )
+    assert tally.by_model > (0 if name.startswith(SELDOM_RIGHT) else 20)
