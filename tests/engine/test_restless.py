@@ -27,32 +27,25 @@ from support.orderly_models import LETTERS, write_orderly
 from support.restless import PLAN, assert_a_restless_conversation_is_plain
 
 Write = Callable[[Library, Path], Path]
+Bits = GGMLQuantizationType | None
 KNOWN = 12
 BEYOND_A_WINDOW = LETTERS * 18
 """Longer than a window of 32 tokens with a micro-batch, rounded up to whole steps of a cache."""
 IN_BITS = GGMLQuantizationType.Q8_0
 WORSE = GGMLQuantizationType.Q4_0
+"""Of a draft model with its target's weights: often right."""
 
 
-def target_of(name: str) -> Write:
-    return lambda library, path: write_orderly(library, path, TARGETS[name], in_bits=IN_BITS)
+def target_of(name: str, in_bits: Bits = IN_BITS) -> Write:
+    return lambda library, path: write_orderly(library, path, TARGETS[name], in_bits=in_bits)
 
 
-def with_heads(kind: str) -> Write:
-    return lambda library, path: write_mtp(library, path, kind, in_bits=IN_BITS)
+def with_heads(kind: str, in_bits: Bits = IN_BITS) -> Write:
+    return lambda library, path: write_mtp(library, path, kind, in_bits=in_bits)
 
 
-def without_heads(kind: str) -> Write:
-    return lambda library, path: write_without_heads(library, path, kind, in_bits=IN_BITS)
-
-
-def worse(name: str) -> Write:
-    """The same weights in fewer bits: a draft model that is often right."""
-    return lambda library, path: write_orderly(library, path, TARGETS[name], in_bits=WORSE)
-
-
-def worse_without_heads(kind: str) -> Write:
-    return lambda library, path: write_without_heads(library, path, kind, in_bits=WORSE)
+def without_heads(kind: str, in_bits: Bits = IN_BITS) -> Write:
+    return lambda library, path: write_without_heads(library, path, kind, in_bits=in_bits)
 
 
 def block(kind: str) -> Write:
@@ -86,8 +79,6 @@ class Row(NamedTuple):
     target: Write
     draft: Write | None = None
     """None: the heads in the target's own file."""
-    window_only: bool = False
-    """Layers with a sliding window keep no more than that."""
 
 
 ROWS: dict[str, Row] = {
@@ -107,31 +98,50 @@ ROWS: dict[str, Row] = {
     ),
     "mtp, shared cells": Row(target_of("windows"), write_assistant),
     **{
-        f"model on {name}": Row(target_of(name), worse(name))
+        f"model on {name}": Row(target_of(name), target_of(name, WORSE))
         for name in ("llama", "dense", "windows", "mixture")
     },
     **{
-        f"model on {kind}": Row(without_heads(kind), worse_without_heads(kind))
+        f"model on {kind}": Row(without_heads(kind), without_heads(kind, WORSE))
         for kind in ("one head", "two heads")
     },
-    "window alone, mtp, shared cells": Row(target_of("windows"), write_assistant, True),
-    "window alone, mtp": Row(with_heads("two heads, windows"), None, True),
-    "window alone, eagle3": Row(target_of("windows"), HEADS["eagle3, few tokens"], True),
-    "window alone, dspark": Row(target_of("mixture, windows"), HEADS["dspark"], True),
-    "window alone, model": Row(target_of("windows"), worse("windows"), True),
 }
+WINDOW_ALONE: dict[str, Row] = {
+    "mtp, shared cells": Row(target_of("windows", None), write_assistant),
+    "mtp": Row(with_heads("two heads, windows", None)),
+    "eagle3": Row(target_of("windows", None), HEADS["eagle3, few tokens"]),
+    "dspark": Row(target_of("mixture, windows", None), HEADS["dspark"]),
+    "model": Row(target_of("windows", None), target_of("windows", WORSE)),
+}
+"""In F32: sums in another order move their logits least."""
 SELDOM_RIGHT = "eagle3 on "
 """With its target's own output matrix."""
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_its_text_is_the_plain_text(library: Library, tmp_path: Path, name: str) -> None:
-    row = ROWS[name]
     tally = assert_a_restless_conversation_is_plain(
-        library,
-        row.target(library, tmp_path / "target.gguf"),
-        row.draft and row.draft(library, tmp_path / "draft.gguf"),
-        plan=msgspec.structs.replace(PLAN, whole_window_cache=not row.window_only),
-        question=BEYOND_A_WINDOW if row.window_only else "abcdefgh",
+        library, *written(ROWS[name], library, tmp_path)
     )
     assert tally.by_model > (0 if name.startswith(SELDOM_RIGHT) else 20)
+
+
+@pytest.mark.parametrize("name", WINDOW_ALONE)
+def test_so_it_is_where_layers_keep_no_more_than_their_window(
+    library: Library, tmp_path: Path, name: str
+) -> None:
+    """What comes back to an earlier place finds its window gone, and starts over."""
+    tally = assert_a_restless_conversation_is_plain(
+        library,
+        *written(WINDOW_ALONE[name], library, tmp_path),
+        plan=msgspec.structs.replace(PLAN, whole_window_cache=False),
+        question=BEYOND_A_WINDOW,
+        rounds_otherwise=True,
+    )
+    assert tally.by_model > 20
+
+
+def written(row: Row, library: Library, folder: Path) -> tuple[Path, Path | None]:
+    """The files of a target and of what drafts."""
+    target = row.target(library, folder / "target.gguf")
+    return target, row.draft and row.draft(library, folder / "draft.gguf")
