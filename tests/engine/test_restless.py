@@ -13,7 +13,9 @@ import msgspec
 import pytest
 from gguf import GGMLQuantizationType
 
+from specchat.engine.protocol import Message
 from specchat.llama.library import Library
+from specchat.speculation.settings import DrafterChoice, RuleChoice, SpeculationSettings
 from support.head_recipes import MTP_RECIPES, TARGETS
 from support.heads import (
     write_assistant,
@@ -24,10 +26,18 @@ from support.heads import (
     write_without_heads,
 )
 from support.orderly_models import LETTERS, write_orderly
-from support.restless import PLAN, assert_a_restless_conversation_is_plain
+from support.restless import (
+    PLAN,
+    assert_a_restless_conversation_is_plain,
+    assert_its_state_is_one_from_scratch,
+    samplings,
+)
+from support.speaking import Speaker
 
 Write = Callable[[Library, Path], Path]
 Bits = GGMLQuantizationType | None
+MODEL: DrafterChoice = "model"
+NONE: DrafterChoice = "none"
 KNOWN = 12
 BEYOND_A_WINDOW = LETTERS * 18
 """Longer than a window of 32 tokens with a micro-batch, rounded up to whole steps of a cache."""
@@ -114,6 +124,20 @@ WINDOW_ALONE: dict[str, Row] = {
     "model": Row(target_of("windows", None), target_of("windows", WORSE)),
 }
 """In F32: sums in another order move their logits least."""
+SMALL = msgspec.structs.replace(PLAN, n_ctx=256)
+FULL: dict[str, Row] = {
+    name: ROWS[name]
+    for name in (
+        "mtp, one head, hybrid",
+        "mtp, two heads",
+        "mtp, shared cells",
+        "eagle3, few tokens on dense",
+        "dflash on dense",
+        "dspark on windows",
+        "dspark, apart on dense",
+        "model on llama",
+    )
+}
 SELDOM_RIGHT = "eagle3 on "
 """With its target's own output matrix."""
 
@@ -145,3 +169,43 @@ def written(row: Row, library: Library, folder: Path) -> tuple[Path, Path | None
     """The files of a target and of what drafts."""
     target = row.target(library, folder / "target.gguf")
     return target, row.draft and row.draft(library, folder / "draft.gguf")
+
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_its_text_is_the_plain_text_to_the_last_cell_of_the_context(
+    library: Library, tmp_path: Path, name: str
+) -> None:
+    """A draft near the end is shorter than was asked for, and what comes after is right again."""
+    target, draft = written(FULL[name], library, tmp_path)
+    warm, alone = Speaker(library, target, draft, SMALL), Speaker(library, target, plan=SMALL)
+    _, varied, *_, sampled = samplings(LETTERS)
+    accepted = 0
+    for length in (8, 5, 3):
+        long = Message("user", LETTERS * 10 + LETTERS[:length])
+        for sampling, question, most in (
+            (varied, long, None),
+            (sampled, long, None),
+            (varied, Message("user", LETTERS), 30),
+        ):
+            rule: RuleChoice = "greedy" if sampling.is_greedy else "coupled"
+            said, expected = (
+                speaker.answer(
+                    question,
+                    sampling=sampling,
+                    speculation=SpeculationSettings(
+                        drafter=drafter, draft_length=length, rule=rule
+                    ),
+                    max_tokens=most,
+                )
+                for speaker, drafter in ((warm, MODEL), (alone, NONE))
+            )
+            assert said.tokens == expected.tokens
+            assert said.context_full == expected.context_full == (most is None)
+            accepted += said.figures.accepted
+    assert accepted > 20
+    assert_its_state_is_one_from_scratch(
+        warm, lambda: Speaker(library, target, draft, SMALL), LETTERS
+    )
+    for speaker in (warm, alone):
+        speaker.session.close()

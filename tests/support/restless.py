@@ -133,7 +133,7 @@ def assert_a_restless_conversation_is_plain(
         tally.add(said)
         turns, begun = _asked(step, turns, begun + said.text, number, random)
         if (number + 1) % len(LENGTHS) == 0:
-            _assert_state_is_one_from_scratch(
+            assert_its_state_is_one_from_scratch(
                 warm, lambda: Speaker(library, target, draft, plan), letters
             )
     for speaker in (warm, alone):
@@ -194,7 +194,7 @@ def _assert_parted_at_a_tie(
     assert_tied(alone.context, before, mine, theirs, sampling)
 
 
-def _assert_state_is_one_from_scratch(
+def assert_its_state_is_one_from_scratch(
     warm: Speaker, make: Callable[[], Speaker], letters: str
 ) -> None:
     """After what the target holds and one token more, both guess the same."""
