@@ -171,7 +171,6 @@ def written(row: Row, library: Library, folder: Path) -> tuple[Path, Path | None
     return target, row.draft and row.draft(library, folder / "draft.gguf")
 
 
-
 @pytest.mark.parametrize("name", FULL)
 def test_its_text_is_the_plain_text_to_the_last_cell_of_the_context(
     library: Library, tmp_path: Path, name: str

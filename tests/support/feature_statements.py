@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
-from specchat.llama.model import Model
 from specchat.speculation.settings import SamplingSettings
 from support.gguf_models import byte_ids
 from support.heads import (
@@ -13,7 +12,6 @@ from support.heads import (
     Rig,
     assert_same_draft,
     draft_after,
-    make_target,
 )
 from support.speaking import said, speak
 
@@ -24,40 +22,6 @@ GREEDY = SamplingSettings(temperature=0)
 SEEDED = msgspec.structs.replace(PLAIN_SOFTMAX, temperature=0.8, top_k=5, seed=7)
 
 MakeRig = Callable[[], AbstractContextManager[Rig]]
-
-
-def assert_it_changes_no_text(model: Model, make_rig: MakeRig, lengths: Sequence[int]) -> int:
-    """Greedy and coupled text is the plain text; returns how many guesses were kept."""
-    kept = 0
-    plain = make_target(model)
-    with make_rig() as rig:
-        for sampling in (GREEDY, SEEDED):
-            rule = "greedy" if sampling is GREEDY else "coupled"
-            expected = said(
-                speak(
-                    plain,
-                    None,
-                    PROMPT,
-                    tokens=TOKENS,
-                    draft_length=0,
-                    sampling=sampling,
-                    rule="auto" if rule == "greedy" else "coupled",
-                )
-            )
-            for length in lengths:
-                rounds = speak(
-                    rig.target,
-                    rig.drafter,
-                    PROMPT,
-                    tokens=TOKENS,
-                    draft_length=length,
-                    sampling=sampling,
-                    rule="auto" if rule == "greedy" else "coupled",
-                )
-                assert said(rounds) == expected
-                kept += sum(step.accepted for step in rounds)
-    plain.close()
-    return kept
 
 
 def assert_its_state_is_always_right(make_rig: MakeRig) -> None:

@@ -68,9 +68,7 @@ def write_sidecar(library: Library, path: Path, kind: str) -> Path:
     assert isinstance(n_blocks, int)
     trunk = [f"blk.{index}." for index in range(n_blocks - n_heads)]
     edits = {"eh_proj.weight": passes_token_on}
-    return write_orderly(
-        library, path, MTP_RECIPES[kind], edits=edits, drop=[*OF_ITS_OWN, *trunk]
-    )
+    return write_orderly(library, path, MTP_RECIPES[kind], edits=edits, drop=[*OF_ITS_OWN, *trunk])
 
 
 def write_gemma(library: Library, path: Path) -> Path:
@@ -294,28 +292,47 @@ class Recorder:
 
 
 def assert_acceptance_is_the_overlap(
-    rig: Rig, model: Model, prompt: Sequence[int], *, answers: int, length: int
+    target: Context,
+    drafter: Drafter,
+    prompt: Sequence[int],
+    *,
+    answers: int,
+    length: int,
+    draft_model: Model | None = None,
 ) -> None:
-    """A guess is kept with probability sum min(p, q), by rows that were worked out apart."""
+    """A guess is kept with probability sum min(p, q), by rows that were worked out apart.
+
+    Args:
+        draft_model: a model that drafts, whose rows are worked out apart too; those of a head are
+            taken as it gave them.
+    """
     expected: list[float] = []
     accepted = 0
-    alone = make_target(model)
+    alone = make_target(target.model)
+    drafts = make_target(draft_model) if draft_model else None
     for seed in range(answers):
-        recorder = Recorder(rig.drafter)
+        recorder = Recorder(drafter)
         decoder = Decoder(
-            rig.target, recorder, Sampler(PLAIN_SOFTMAX), "token", FixedLength(length), seed
+            target, recorder, Sampler(PLAIN_SOFTMAX), "token", FixedLength(length), seed
         )
         for _ in decoder.prefill(prompt):
             pass
         rounds = list(decoder.rounds(300))
         accepted += sum(step.accepted for step in rounds)
         laws = _rows_of(alone, decoder.ids)
+        proposals = _rows_of(drafts, decoder.ids) if drafts else None
         for (start, draft), step in zip(recorder.drafts, rounds, strict=False):
             for index in range(min(step.accepted + 1, step.drafted)):
                 assert draft.distributions is not None
-                overlap = np.minimum(laws[start + index - 1], dense(draft.distributions[index]))
-                expected.append(float(overlap.sum()))
-    alone.close()
+                place = start + index - 1  # what was drafted before a tested guess was kept
+                proposed = dense(draft.distributions[index])
+                if proposals is not None:
+                    np.testing.assert_allclose(proposed, proposals[place], rtol=ROUNDING, atol=1e-6)
+                    proposed = proposals[place]
+                expected.append(float(np.minimum(laws[place], proposed).sum()))
+    for context in (alone, drafts):
+        if context is not None:
+            context.close()
     deviation = np.sqrt(sum(chance * (1 - chance) for chance in expected))
     assert len(expected) > 20 * answers
     assert abs(accepted - sum(expected)) < 4 * deviation
