@@ -73,12 +73,12 @@ HEADS: dict[str, Write] = {
     "dspark, apart": block("dspark, apart"),
 }
 ON: dict[str, tuple[str, ...]] = {
-    "eagle3": ("llama", "windows", "hybrid"),
+    "eagle3": ("llama", "hybrid"),
     "eagle3, few tokens": ("llama", "dense", "windows", "hybrid", "mixture", "checkpoints"),
     "eagle3, after the last layer": ("hybrid", "mixture, windows"),
     "dflash": ("llama", "dense", "windows", "hybrid", "mixture"),
     "dspark": ("llama", "dense", "windows", "hybrid", "mixture", "checkpoints"),
-    "dspark, apart": ("dense", "mixture, windows", "checkpoints"),
+    "dspark, apart": ("mixture, windows", "checkpoints"),
 }
 """Each head on each kind of cache; what differs between two of a kind on a few."""
 
@@ -98,10 +98,6 @@ ROWS: dict[str, Row] = {
         for target in targets
     },
     **{f"mtp, {kind}": Row(with_heads(kind)) for kind in MTP_RECIPES},
-    "mtp sidecar, two heads": Row(
-        without_heads("two heads"),
-        lambda library, path: write_sidecar(library, path, "two heads"),
-    ),
     "mtp sidecar, one head, hybrid": Row(
         without_heads("one head, hybrid"),
         lambda library, path: write_sidecar(library, path, "one head, hybrid"),
@@ -134,7 +130,6 @@ FULL: dict[str, Row] = {
         "eagle3, few tokens on dense",
         "dflash on dense",
         "dspark on windows",
-        "dspark, apart on dense",
         "model on llama",
     )
 }

@@ -5,7 +5,7 @@ all of it, again and again, with every draft length, and is compared with a targ
 drafter nor memory.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,12 @@ import numpy as np
 
 from specchat.engine.protocol import Finished, Message, Plan
 from specchat.llama.library import Library
-from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
+from specchat.speculation.settings import (
+    DrafterChoice,
+    RuleChoice,
+    SamplingSettings,
+    SpeculationSettings,
+)
 from support.aborting import AbortInside
 from support.gguf_models import byte_ids
 from support.heads import assert_same_draft, draft_after
@@ -101,7 +106,7 @@ def assert_a_restless_conversation_is_plain(
     random = np.random.default_rng(len(question))
     turns, begun, asks, tally = [Message("user", question)], "", 0, Tally()
     for number, (length, choice, sampling, stop, step) in enumerate(_dealt(random, letters)):
-        rule: Literal["greedy", "coupled"] = "greedy" if sampling.is_greedy else "coupled"
+        rule: RuleChoice = "greedy" if sampling.is_greedy else "coupled"
         before = abort.asked
         if stop == "inside a decode":
             abort.at(int(random.integers(1, asks + 2)))
@@ -114,18 +119,11 @@ def assert_a_restless_conversation_is_plain(
             abort_after=int(random.integers(1, 9)) if stop == "after a round" else None,
         )
         abort.at(0)
-        alone.forget()
-        expected = alone.answer(
-            *turns,
-            begun=begun,
-            sampling=sampling,
-            speculation=SpeculationSettings(drafter="none", draft_length=0, rule=rule),
-            max_tokens=ANSWER,
-        )
-        if rounds_otherwise and said.tokens != expected.tokens[: len(said.tokens)]:
-            _assert_parted_at_a_tie(alone, said, expected, sampling)
+        expected = _from_a_cold_start(alone, turns, begun, sampling, len(said.tokens))
+        if rounds_otherwise and said.tokens != expected:
+            _assert_parted_at_a_tie(alone, said.tokens, expected, sampling)
         else:
-            assert said.tokens == expected.tokens[: len(said.tokens)], (number, length, choice)
+            assert said.tokens == expected, (number, length, choice)
         assert said.finish_reason == "cancelled" or len(said.tokens) == ANSWER
         if stop is None:
             asks = abort.asked - before
@@ -184,14 +182,34 @@ def _asked(
             return [*turns[:kept], changed], ""
 
 
+def _from_a_cold_start(
+    alone: Speaker,
+    turns: Sequence[Message],
+    begun: str,
+    sampling: SamplingSettings,
+    n_tokens: int,
+) -> tuple[int, ...]:
+    """The first tokens of the plain answer."""
+    if n_tokens == 0:
+        return ()
+    alone.forget()
+    rule: RuleChoice = "greedy" if sampling.is_greedy else "coupled"
+    plain = SpeculationSettings(drafter="none", draft_length=0, rule=rule)
+    return alone.answer(
+        *turns, begun=begun, sampling=sampling, speculation=plain, max_tokens=n_tokens
+    ).tokens
+
+
 def _assert_parted_at_a_tie(
-    alone: Speaker, said: Finished, expected: Finished, sampling: SamplingSettings
+    alone: Speaker,
+    said: Sequence[int],
+    expected: Sequence[int],
+    sampling: SamplingSettings,
 ) -> None:
-    pairs = enumerate(zip(said.tokens, expected.tokens, strict=False))
-    index, mine, theirs = next((at, one, other) for at, (one, other) in pairs if one != other)
-    prompt = alone.context.tokens[: len(alone.context.tokens) + 1 - len(expected.tokens)]
-    before = [*prompt, *expected.tokens[:index]]
-    assert_tied(alone.context, before, mine, theirs, sampling)
+    index = next(at for at, token in enumerate(expected) if token != said[at])
+    prompt = alone.context.tokens[: len(alone.context.tokens) + 1 - len(expected)]
+    before = [*prompt, *expected[:index]]
+    assert_tied(alone.context, before, said[index], expected[index], sampling)
 
 
 def assert_its_state_is_one_from_scratch(

@@ -6,7 +6,7 @@ from pathlib import Path
 from specchat.engine import protocol as events
 from specchat.engine.protocol import Event, Finished, Generate, Load, Message, Pair, Plan
 from specchat.engine.session import Session
-from specchat.llama.context import Context, default_threads
+from specchat.llama.context import Context
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.speculation.controller import FixedLength, LengthController
@@ -21,20 +21,25 @@ THREE = SpeculationSettings(draft_length=3)
 MAX_DRAFT_LENGTH = 16
 
 
-def make_context(model: Model, *, n_ctx: int = 2048, n_outputs: int | None = None) -> Context:
-    """A context as the engine makes it."""
+def make_context(
+    model: Model, *, n_ctx: int = 2048, n_outputs: int | None = None, n_threads: int = 1
+) -> Context:
+    """A context as the engine makes it, but for the threads: with tiny models others only wait."""
     return Context(
         model,
         n_ctx=n_ctx,
         n_outputs=1 + MAX_DRAFT_LENGTH if n_outputs is None else n_outputs,
-        n_threads=default_threads(),
+        n_threads=n_threads,
         abort=AbortFlag(model.library),
     )
 
 
-def make_model_drafter(target: Model, draft: Model, *, n_ctx: int = 2048) -> ModelDrafter:
+def make_model_drafter(
+    target: Model, draft: Model, *, n_ctx: int = 2048, n_threads: int = 1
+) -> ModelDrafter:
     """A draft model with its own cache."""
-    return ModelDrafter(make_context(draft, n_ctx=n_ctx, n_outputs=1), target.vocabulary.n_tokens)
+    context = make_context(draft, n_ctx=n_ctx, n_outputs=1, n_threads=n_threads)
+    return ModelDrafter(context, target.vocabulary.n_tokens)
 
 
 def speak(
