@@ -16,6 +16,7 @@ from gguf import GGMLQuantizationType
 from specchat.engine.protocol import Message
 from specchat.llama.library import Library
 from specchat.speculation.settings import DrafterChoice, RuleChoice, SpeculationSettings
+from support.aborting import AbortInside
 from support.head_recipes import MTP_RECIPES, TARGETS
 from support.heads import (
     write_assistant,
@@ -133,6 +134,13 @@ FULL: dict[str, Row] = {
         "model on llama",
     )
 }
+BROKEN_OFF = (
+    "mtp, two heads",
+    "mtp, one head, checkpoints",
+    "eagle3, few tokens on hybrid",
+    "dflash on dense",
+    "model on llama",
+)
 SELDOM_RIGHT = "eagle3 on "
 """With its target's own output matrix."""
 
@@ -170,7 +178,10 @@ def written(row: Row, library: Library, folder: Path) -> tuple[Path, Path | None
 def test_its_text_is_the_plain_text_to_the_last_cell_of_the_context(
     library: Library, tmp_path: Path, name: str
 ) -> None:
-    """A draft near the end is shorter than was asked for, and what comes after is right again."""
+    """A draft near the end is shorter than was asked for, and what comes after is right again.
+
+    The shortest question is one token: the target has decoded nothing when it is first guessed.
+    """
     target, draft = written(FULL[name], library, tmp_path)
     warm, alone = Speaker(library, target, draft, SMALL), Speaker(library, target, plan=SMALL)
     _, varied, *_, sampled = samplings(LETTERS)
@@ -181,6 +192,7 @@ def test_its_text_is_the_plain_text_to_the_last_cell_of_the_context(
             (varied, long, None),
             (sampled, long, None),
             (varied, Message("user", LETTERS), 30),
+            (varied, Message("user", LETTERS[length]), 10),
         ):
             rule: RuleChoice = "greedy" if sampling.is_greedy else "coupled"
             said, expected = (
@@ -203,3 +215,29 @@ def test_its_text_is_the_plain_text_to_the_last_cell_of_the_context(
     )
     for speaker in (warm, alone):
         speaker.session.close()
+
+
+@pytest.mark.parametrize("name", BROKEN_OFF)
+def test_a_decode_that_was_broken_off_leaves_nothing_in_what_drafts(
+    library: Library, tmp_path: Path, name: str
+) -> None:
+    """In any call: while a prompt is read, or the head reads it, or guesses, or is tested."""
+    target, draft = written(ROWS[name], library, tmp_path)
+    abort = AbortInside(library)
+    warm = Speaker(library, target, draft, PLAN, abort=abort)
+    speculation = SpeculationSettings(drafter=MODEL, draft_length=3)
+
+    def answer(number: int) -> str:
+        question = Message("user", f"{LETTERS[number]}-{LETTERS * 16}")
+        return warm.answer(question, speculation=speculation, max_tokens=8).finish_reason
+
+    before = abort.asked
+    assert answer(0) == "length"
+    asks = abort.asked - before
+    for number in range(1, 12):
+        abort.at(number * asks // 13)
+        assert answer(number) == "cancelled"
+        assert_its_state_is_one_from_scratch(
+            warm, lambda: Speaker(library, target, draft, PLAN), LETTERS
+        )
+    warm.session.close()

@@ -178,8 +178,10 @@ def _asked(
             return turns, said
         case "edit":
             kept = 2 * int(random.integers(0, 1 + len(turns) // 2))
-            changed = Message("user", f"{turns[kept].content}-or-{number}")
-            return [*turns[:kept], changed], ""
+            content = turns[kept].content
+            place = len(content) // 4
+            changed = f"{content[:place]}-or-{number}-{content[place:]}"
+            return [*turns[:kept], Message("user", changed)], ""
 
 
 def _from_a_cold_start(
@@ -215,10 +217,11 @@ def _assert_parted_at_a_tie(
 def assert_its_state_is_one_from_scratch(
     warm: Speaker, make: Callable[[], Speaker], letters: str
 ) -> None:
-    """After what the target holds and one token more, both guess the same."""
-    ids = [*warm.context.tokens, byte_ids(letters)[0]]
+    """After what the target holds and two tokens more, both guess the same."""
+    ids = [*warm.context.tokens, *byte_ids(letters[:2])]
     fresh = make()
-    for _ in fresh.context.prefill(ids[:-1]):
-        pass
+    for speaker in (warm, fresh):
+        for _ in speaker.context.prefill(ids[len(speaker.context.tokens) : -1]):
+            pass
     assert_same_draft(draft_after(warm.drafter, ids, 4), draft_after(fresh.drafter, ids, 4))
     fresh.session.close()

@@ -56,6 +56,8 @@ class ListeningDrafter(ABC):
         """Nothing is read before it drafts; the prompt's hidden states wait, or were read."""
         self._guesser.use(sampler, draws)
         self._cache.rollback(shared_prefix(self._cache.tokens, ids[self.SKIPPED :]))
+        if len(ids) == 1:  # the target has decoded nothing yet that would have left this row
+            self._kept.put(0, np.zeros((1, self._states.width), np.float32))
 
     @property
     @abstractmethod
