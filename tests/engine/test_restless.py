@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 import pytest
 from gguf import GGMLQuantizationType
 
@@ -57,6 +58,12 @@ def with_heads(kind: str, in_bits: Bits = IN_BITS) -> Write:
 
 def without_heads(kind: str, in_bits: Bits = IN_BITS) -> Write:
     return lambda library, path: write_without_heads(library, path, kind, in_bits=in_bits)
+
+
+def half_as_much(library: Library, path: Path) -> Path:
+    """A draft with a window, whose layers add less: in few bits rounding would grow too large."""
+    edits = {"ffn_down.weight": lambda weights: np.float32(0.5) * weights}
+    return write_orderly(library, path, TARGETS["windows"], edits=edits)
 
 
 def block(kind: str) -> Write:
@@ -118,7 +125,7 @@ WINDOW_ALONE: dict[str, Row] = {
     "mtp": Row(with_heads("two heads, windows", None)),
     "eagle3": Row(target_of("windows", None), HEADS["eagle3, few tokens"]),
     "dspark": Row(target_of("mixture, windows", None), HEADS["dspark"]),
-    "model": Row(target_of("windows", None), target_of("windows", WORSE)),
+    "model": Row(target_of("windows", None), half_as_much),
 }
 """In F32: sums in another order move their logits least."""
 SMALL = msgspec.structs.replace(PLAN, n_ctx=256)

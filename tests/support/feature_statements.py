@@ -30,7 +30,14 @@ def assert_its_state_is_always_right(make_rig: MakeRig) -> None:
         text = said(speak(rig.target, rig.drafter, PROMPT, tokens=100, draft_length=3))
         _assert_as_fresh(rig, make_rig, [*PROMPT, *text])
         speak(rig.target, rig.drafter, PROMPT, tokens=20, draft_length=3)
-        for ids in (PROMPT, [*PROMPT, *text[:20], *OTHER], OTHER, [*OTHER, *text[:7]], OTHER[:3]):
+        for ids in (
+            PROMPT,
+            [*OTHER[-1:], *PROMPT[1:]],  # of another first token all states are others
+            [*PROMPT, *text[:20], *OTHER],
+            OTHER,
+            [*OTHER, *text[:7]],
+            OTHER[:3],
+        ):
             for _ in speak(rig.target, None, ids, tokens=1, draft_length=0):
                 pass
             _assert_as_fresh(rig, make_rig, ids)

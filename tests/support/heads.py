@@ -41,7 +41,7 @@ from support.orderly_models import (
 
 PLAIN_SOFTMAX = SamplingSettings(temperature=1, top_k=0, top_p=1, min_p=0)
 SNAPSHOTS = 8
-ROUNDING = 0.05
+ROUNDING = 0.01
 """Part of a probability: caches hold 16 bits, and calls of other sizes round otherwise."""
 BLOCK = 6
 MASK = 0

@@ -14,6 +14,7 @@ import numpy as np
 
 from specchat.engine.protocol import Finished, Message, Plan
 from specchat.llama.library import Library
+from specchat.speculation.reading import read_prompt
 from specchat.speculation.settings import (
     DrafterChoice,
     RuleChoice,
@@ -221,7 +222,7 @@ def assert_its_state_is_one_from_scratch(
     ids = [*warm.context.tokens, *byte_ids(letters[:2])]
     fresh = make()
     for speaker in (warm, fresh):
-        for _ in speaker.context.prefill(ids[len(speaker.context.tokens) : -1]):
+        for _ in read_prompt(speaker.context, ids[:-1]):
             pass
     assert_same_draft(draft_after(warm.drafter, ids, 4), draft_after(fresh.drafter, ids, 4))
     fresh.session.close()

@@ -44,6 +44,8 @@ class ListeningDrafter(ABC):
         self._guesser = Guesser(target.model.vocabulary.n_tokens)
         self._end_tokens = target.model.vocabulary.end_tokens
         self._kept = KeptStates(states.width, KEPT_BATCHES * target.n_batch + 1)
+        self._skipped: list[int] = []
+        """The tokens that it does not read, and that the states of what it has read came after."""
         target.listener = self
 
     def begin(
@@ -106,6 +108,11 @@ class ListeningDrafter(ABC):
     def _agree(self, start: int, tokens: Sequence[int]) -> None:
         """Drop what the head has read that is not the target's text any more."""
         read, skipped = self._cache.tokens, self.SKIPPED
+        if start < skipped:
+            begun = [*self._skipped[:start], *tokens][:skipped]
+            if begun != self._skipped:
+                self._cache.rollback(0)
+            self._skipped = begun
         first = max(start, skipped)
         heard = tokens[first - start :]
         place = first - skipped
