@@ -72,11 +72,14 @@ class Tally:
 
 
 def samplings(letters: str) -> tuple[SamplingSettings, ...]:
-    """Greedy in circles, greedy without, and sampled; of these letters alone, and without end."""
+    """Greedy in circles, greedy without, and sampled; of these letters alone, and without end.
+
+    Nothing is cut off: beside a cut a token may come or go by rounding, and ties with no other.
+    """
     bias = dict.fromkeys(byte_ids(letters), 60.0)
     circles = SamplingSettings(temperature=0, logit_bias=bias)
     varied = SamplingSettings(temperature=0, frequency_penalty=0.4, logit_bias=bias)
-    sampled = SamplingSettings(temperature=0.8, top_k=5, seed=7, logit_bias=bias)
+    sampled = SamplingSettings(temperature=0.8, top_k=0, top_p=1, min_p=0, seed=7, logit_bias=bias)
     return (circles, varied, varied, varied, *[sampled] * 4)
 
 
@@ -180,8 +183,7 @@ def _asked(
         case "edit":
             kept = 2 * int(random.integers(0, 1 + len(turns) // 2))
             content = turns[kept].content
-            place = len(content) // 4
-            changed = f"{content[:place]}-or-{number}-{content[place:]}"
+            changed = f"{content[: len(content) // 2]}-or-{number}"
             return [*turns[:kept], Message("user", changed)], ""
 
 
