@@ -1,9 +1,14 @@
 """What llama.cpp can do with which architectures: lists that cannot be asked for.
 
-All were read in llama.cpp 0c1e57098, the one that llama-cpp-python 0.3.36 brings; where, each list
-says. A name that is wrongly in a list can end the engine's process, one that is missing only leaves
-something unused.
+All were read in one llama.cpp; where, each list says. A name that is wrongly in a list can end the
+engine's process, one that is missing only leaves something unused.
 """
+
+READ_IN = "0c1e57098"
+"""The commit of llama.cpp that every list was read in."""
+BROUGHT_BY = "0.3.36"
+"""The version of llama-cpp-python that brings it. With another one all lists are read anew, and the
+numbers in `llama/` that name a header of llama.cpp."""
 
 GIVES_HIDDEN_STATES = frozenset(
     {

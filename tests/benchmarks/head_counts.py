@@ -29,8 +29,8 @@ from specchat.speculation.controller import FixedLength
 from specchat.speculation.drafters.mtp import MtpDrafter
 from specchat.speculation.settings import SpeculationSettings
 from support.gguf_models import byte_ids
+from support.head_recipes import TARGETS
 from support.heads import (
-    TARGETS,
     write_assistant,
     write_block,
     write_gemma,

@@ -17,8 +17,8 @@ from specchat.pairing.head_shape import shape_of_built_in_heads, shape_of_draft
 from specchat.pairing.memory_estimate import ContextSizes
 from specchat.pairing.placement import PlacedModel, Use
 from specchat.pairing.shape import ModelShape
+from support.head_recipes import TARGETS
 from support.heads import (
-    TARGETS,
     make_target,
     write_assistant,
     write_block,

@@ -10,7 +10,6 @@ from specchat.llama.library import Library
 from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
 from support.gguf_models import random_table, write_bigram
 from support.heads import (
-    MTP_RECIPES,
     write_assistant,
     write_gemma,
     write_mtp,
@@ -30,29 +29,17 @@ def drafting(drafter: DrafterChoice = "auto", length: int = 3) -> SpeculationSet
     return SpeculationSettings(drafter=drafter, draft_length=length, rule="coupled")
 
 
-@pytest.mark.parametrize("kind", MTP_RECIPES)
-def test_heads_in_the_targets_file_draft_beside_ngrams(
-    library: Library, tmp_path: Path, kind: str
-) -> None:
-    speaker = Speaker(library, write_mtp(library, tmp_path / "target.gguf", kind), plan=PLAN)
+def test_heads_in_the_targets_file_draft_beside_ngrams(library: Library, tmp_path: Path) -> None:
+    speaker = Speaker(library, write_mtp(library, tmp_path / "target.gguf", "one head"), plan=PLAN)
     loaded = speaker.session.loaded()
     assert (loaded.drafter, loaded.draft) == ("ngram+mtp", None)
-    plain = speaker.answer(QUESTION, sampling=SAMPLING, speculation=PLAIN, max_tokens=TOKENS)
-    choices: tuple[tuple[DrafterChoice, str, range], ...] = (
-        ("auto", "ngram+mtp", range(3, 4)),
-        ("model", "mtp", range(1, 9)),
-    )
-    for choice, name, lengths in choices:
-        for length in lengths:
-            drafted = speaker.answer(
-                QUESTION,
-                sampling=SAMPLING,
-                speculation=drafting(choice, length),
-                max_tokens=TOKENS,
-            )
-            assert drafted.drafter == name
-            assert drafted.tokens == plain.tokens
-            assert drafted.figures.accepted > drafted.figures.accepted_ngram
+    choices: tuple[tuple[DrafterChoice, str], ...] = (("auto", "ngram+mtp"), ("model", "mtp"))
+    for choice, name in choices:
+        drafted = speaker.answer(
+            QUESTION, sampling=SAMPLING, speculation=drafting(choice), max_tokens=TOKENS
+        )
+        assert drafted.drafter == name
+        assert drafted.figures.accepted > drafted.figures.accepted_ngram
     speaker.session.close()
 
 
@@ -111,24 +98,6 @@ def test_the_adaptive_length_asks_chained_heads_for_no_more_than_they_can_guess(
     assert len(finished.figures.tested_at) <= 8
     assert sum(finished.figures.tested_at[2:]) == 0
     speaker.session.close()
-
-
-def test_a_conversation_goes_on_as_from_a_cold_start(library: Library, tmp_path: Path) -> None:
-    path = write_mtp(library, tmp_path / "target.gguf", "one head")
-    warm, cold = Speaker(library, path, plan=PLAN), Speaker(library, path, plan=PLAN)
-    first = warm.answer(QUESTION, sampling=SAMPLING, speculation=drafting(), max_tokens=40)
-    turns = (QUESTION, Message("assistant", first.text), Message("user", "ponm"))
-    edited = (Message("user", "abcdhgfe"), *turns[1:])
-    for conversation in (turns, edited, turns[:1], turns):
-        said = warm.answer(
-            *conversation, sampling=SAMPLING, speculation=drafting(), max_tokens=TOKENS
-        )
-        cold_said = cold.answer(
-            *conversation, sampling=SAMPLING, speculation=PLAIN, max_tokens=TOKENS
-        )
-        assert said.tokens == cold_said.tokens
-    for speaker in (warm, cold):
-        speaker.session.close()
 
 
 def test_a_stopped_answer_goes_on_as_if_it_had_not_been_stopped(

@@ -14,6 +14,8 @@ from typing import cast
 import numpy as np
 import pytest
 
+from build_llama import PROJECT, pinned_version
+from specchat.architectures import BROUGHT_BY, READ_IN
 from specchat.errors import LibraryProblem
 from specchat.llama.context import CPU_BATCH, Aborted, Context, Outputs
 from specchat.llama.library import (
@@ -41,6 +43,16 @@ def test_the_library_says_its_versions(library: Library) -> None:
     assert library.python_version == importlib.metadata.version("llama-cpp-python")
     assert library.version
     assert library.version == library.api.llama_version().decode()
+
+
+def test_what_cannot_be_asked_for_was_read_in_the_llama_cpp_that_is_installed(
+    library: Library,
+) -> None:
+    """Who moves the pin reads the lists of `architectures` anew, then says there what in."""
+    assert pinned_version(PROJECT / "pyproject.toml") == BROUGHT_BY
+    assert library.python_version == BROUGHT_BY
+    commit = library.function("ggml_commit", ctypes.c_char_p)().decode().removesuffix("-dirty")
+    assert commit == "unknown" or READ_IN.startswith(commit)  # a build without git knows none
 
 
 def test_the_library_is_opened_once(library: Library) -> None:

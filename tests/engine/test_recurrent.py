@@ -30,24 +30,26 @@ from specchat.speculation.settings import DrafterChoice, SamplingSettings, Specu
 from support.aborting import AbortInside
 from support.engine_process import ask
 from support.gguf_models import byte_ids
+from support.heads import assert_acceptance_is_the_overlap
 from support.hybrid_models import HYBRIDS, WITH_SNAPSHOTS
 from support.memory_recipes import recipe
 from support.often_right import OftenRight
+from support.restless import assert_a_restless_conversation_is_plain
 from support.speaking import Speaker, said, speak
 from support.tiny_models import write_random
 
 PLAN = Plan(n_ctx=1024, n_threads=1, max_draft_length=8, measure_costs=False)
-LETTERS = dict.fromkeys(byte_ids("abcdefgh"), 60.0)
+FEW_LETTERS = "abcdefgh"
+LETTERS = dict.fromkeys(byte_ids(FEW_LETTERS), 60.0)
 """With so few letters a text often says again what it said before, and never ends."""
 GREEDY = SamplingSettings(temperature=0, logit_bias=LETTERS)
 QUESTION = Message("user", "once-upon-a-time-there-was-a-fox")
 NEXT = Message("user", "-and-a-hen.")
-CHOICES: tuple[DrafterChoice, ...] = ("auto", "ngram", "model")
 TOKENS = 40
 LONG = 300
 Save = Callable[[ContextMemory, int], None]
-RIGHT = (0.6, 0.9, 0.0)
-"""How often a drafter is right."""
+RIGHT = {3: 0.6, 7: 0.9, 8: 0.0}
+"""How often a drafter is right, by how much it drafts."""
 
 
 @pytest.fixture(scope="module")
@@ -122,15 +124,15 @@ def context_of(model: Model, n_snapshots: int = 8) -> Context:
 def test_greedy_text_is_the_plain_one_whatever_is_drafted_and_kept(
     library: Library, paths: dict[str, Path], name: str
 ) -> None:
-    """Every architecture, lengths 1 to 8, drafts that are never, now and then and mostly right."""
+    """Drafts that are mostly, never, and now and then right."""
     model = Model(library, paths[name])
     context = context_of(model)
     prompt = byte_ids(QUESTION.content)
     settings = SamplingSettings(temperature=0, logit_bias={2: -100.0})
     expected = said(speak(context, None, prompt, tokens=LONG, draft_length=0, sampling=settings))
     kept = replayed = 0
-    for length in range(1, 9):
-        drafter = OftenRight([*prompt, *expected], RIGHT[length % len(RIGHT)], seed=length)
+    for length, right in RIGHT.items():
+        drafter = OftenRight([*prompt, *expected], right, seed=length)
         rounds = speak(
             context, drafter, prompt, tokens=LONG, draft_length=length, sampling=settings
         )
@@ -148,47 +150,27 @@ def test_every_answer_of_a_restless_conversation_is_that_of_a_cold_start(
     library: Library, paths: dict[str, Path], draft_paths: dict[str, Path], name: str
 ) -> None:
     """Next turns, the same again, changed messages and stops; greedy and sampled (coupled)."""
-    warm = Speaker(library, paths[name], draft_paths[name], PLAN)
-    random = np.random.default_rng(len(name))
-    turns: list[Message] = [QUESTION]
-    drafted = accepted = reused = 0
-    for number in range(14):
-        rule = "coupled" if random.random() < 0.5 else "auto"
-        temperature = 0.8 if rule == "coupled" else 0.0
-        sampling = SamplingSettings(temperature=temperature, seed=number, logit_bias=LETTERS)
-        speculation = SpeculationSettings(
-            drafter=CHOICES[random.integers(len(CHOICES))],
-            draft_length=int(random.integers(1, 9)),
-            rule="coupled" if rule == "coupled" else "auto",
-        )
-        stop = int(random.integers(1, 9)) if random.random() < 0.3 else None
-        said_now = warm.answer(
-            *turns,
-            sampling=sampling,
-            speculation=speculation,
-            max_tokens=TOKENS,
-            abort_after=stop,
-        )
-        fresh = Speaker(library, paths[name], plan=PLAN)
-        expected = fresh.answer(
-            *turns, sampling=sampling, speculation=plain(rule), max_tokens=TOKENS
-        )
-        fresh.session.close()
-        assert said_now.tokens == expected.tokens[: len(said_now.tokens)]
-        assert (len(said_now.tokens) == TOKENS) == (stop is None)
-        drafted += said_now.figures.drafted
-        accepted += said_now.figures.accepted
-        reused += said_now.figures.reused_tokens
-        match random.integers(3):
-            case 0:
-                turns += [answer_of(said_now), Message("user", f"-and-{number}")]
-            case 1 if len(turns) > 1:
-                del turns[int(random.integers(1, len(turns))) :]
-                turns = turns[: len(turns) - (len(turns) % 2 == 0)]
-                turns[-1] = Message("user", f"{turns[-1].content}-or-{number}")
-    assert 0 < accepted < drafted
-    assert reused > 0
-    warm.session.close()
+    tally = assert_a_restless_conversation_is_plain(
+        library, paths[name], draft_paths[name], letters=FEW_LETTERS
+    )
+    assert tally.by_model > 20
+    assert (tally.replayed == 0) == (name in WITH_SNAPSHOTS)
+
+
+def test_acceptance_is_the_overlap_of_the_laws_of_two_models_with_a_state(
+    library: Library, paths: dict[str, Path], draft_paths: dict[str, Path]
+) -> None:
+    """Rows of the target and of the draft, both worked out apart."""
+    target, draft = Model(library, paths["qwen35"]), Model(library, draft_paths["qwen35"])
+    context, drafts = context_of(target), context_of(draft, n_snapshots=0)
+    drafter = ModelDrafter(drafts, target.vocabulary.n_tokens)
+    assert_acceptance_is_the_overlap(
+        context, drafter, byte_ids(QUESTION.content), answers=4, length=3, draft_model=draft
+    )
+    context.close()
+    drafter.close()
+    draft.close()
+    target.close()
 
 
 def test_it_loads_without_a_notice_and_says_how_it_steps_back(

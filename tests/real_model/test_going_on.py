@@ -9,7 +9,7 @@ from specchat.chat.template import ChatTemplate
 from specchat.engine.begun import begun_tokens
 from specchat.engine.prompt import prompt_tokens
 from specchat.engine.protocol import Finished, Message, Plan
-from specchat.llama.context import Context
+from specchat.llama.context import Context, default_threads
 from specchat.llama.library import Library
 from specchat.llama.model import Model
 from specchat.speculation.settings import DrafterChoice, SamplingSettings, SpeculationSettings
@@ -37,7 +37,7 @@ def speaker(library: Library, smollm2_path: Path) -> Iterator[Speaker]:
 @pytest.fixture(scope="module")
 def target(smollm2_model: Model) -> Iterator[Context]:
     """Where near ties are looked at."""
-    context = make_context(smollm2_model)
+    context = make_context(smollm2_model, n_threads=default_threads())
     yield context
     context.close()
 

@@ -8,7 +8,7 @@ import pytest
 from specchat.chat.template import ChatTemplate
 from specchat.engine.prompt import prompt_tokens
 from specchat.engine.protocol import Message
-from specchat.llama.context import Context
+from specchat.llama.context import Context, default_threads
 from specchat.llama.library import Library
 from specchat.llama.model import Model
 from specchat.speculation.drafters.base import Drafter
@@ -38,14 +38,14 @@ TOKENS = 24
 
 @pytest.fixture(scope="module")
 def target(smollm2_model: Model) -> Iterator[Context]:
-    context = make_context(smollm2_model)
+    context = make_context(smollm2_model, n_threads=default_threads())
     yield context
     context.close()
 
 
 @pytest.fixture(scope="module")
 def own_drafter(smollm2_model: Model) -> Iterator[Drafter]:
-    drafter = make_model_drafter(smollm2_model, smollm2_model)
+    drafter = make_model_drafter(smollm2_model, smollm2_model, n_threads=default_threads())
     yield drafter
     drafter.close()
 
@@ -53,7 +53,7 @@ def own_drafter(smollm2_model: Model) -> Iterator[Drafter]:
 @pytest.fixture(scope="module")
 def worse_drafter(library: Library, smollm2_model: Model, worse_path: Path) -> Iterator[Drafter]:
     model = Model(library, worse_path)
-    drafter = make_model_drafter(smollm2_model, model)
+    drafter = make_model_drafter(smollm2_model, model, n_threads=default_threads())
     yield drafter
     drafter.close()
     model.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from gguf import GGMLQuantizationType
 
 from specchat.llama.context import Context, Outputs
 from specchat.llama.extension import bind_extension
@@ -26,6 +27,7 @@ from specchat.speculation.draws import CoupledDraws
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import SamplingSettings
 from support.gguf_models import byte_ids
+from support.head_recipes import ASSISTANT, GEMMA, MTP_RECIPES
 from support.orderly_models import (
     LETTERS,
     Weights,
@@ -36,108 +38,11 @@ from support.orderly_models import (
     recipe,
     write_orderly,
 )
-from support.tiny_models import Recipe, Value
 
 PLAIN_SOFTMAX = SamplingSettings(temperature=1, top_k=0, top_p=1, min_p=0)
-MIXTURE = {
-    "expert_count": 4,
-    "expert_used_count": 2,
-    "expert_feed_forward_length": 32,
-    "attention__key_length": 16,
-    "attention__value_length": 16,
-    "rope__dimension_count": 16,
-}
-STATE = {
-    "ssm__conv_kernel": 4,
-    "ssm__inner_size": 64,
-    "ssm__state_size": 16,
-    "ssm__time_step_rank": 4,
-    "ssm__group_count": 2,
-}
-MTP_RECIPES: dict[str, Recipe] = {
-    "one head": recipe(
-        "glm4moe",
-        block_count=4,
-        nextn_predict_layers=1,
-        expert_shared_count=1,
-        leading_dense_block_count=1,
-        expert_weights_scale=1.0,
-        expert_weights_norm=True,
-        **MIXTURE,
-    ),
-    "two heads": recipe(
-        "hy_v3",
-        block_count=5,
-        nextn_predict_layers=2,
-        expert_shared_feed_forward_length=32,
-        **MIXTURE,
-    ),
-    "one head, hybrid": recipe(
-        "qwen35",
-        block_count=5,
-        nextn_predict_layers=1,
-        attention__key_length=16,
-        attention__value_length=16,
-        rope__dimension_count=16,
-        rope__dimension_sections=[2, 2, 2, 2],
-        full_attention_interval=2,
-        **STATE,
-    ),
-    "one head, checkpoints": recipe(
-        "qwen3next",
-        block_count=5,
-        nextn_predict_layers=1,
-        full_attention_interval=2,
-        expert_shared_feed_forward_length=32,
-        **MIXTURE,
-        **STATE,
-    ),
-}
 SNAPSHOTS = 8
-ROUNDING = 0.05
+ROUNDING = 0.01
 """Part of a probability: caches hold 16 bits, and calls of other sizes round otherwise."""
-WINDOWED: dict[str, Value] = {
-    "attention__key_length": 16,
-    "attention__value_length": 16,
-    "attention__key_length_swa": 16,
-    "attention__value_length_swa": 16,
-    "rope__dimension_count": 16,
-    "rope__dimension_count_swa": 16,
-    "attention__sliding_window": 32,
-}
-GEMMA = recipe(
-    "gemma4",
-    block_count=6,
-    attention__sliding_window_pattern=[True, True, False] * 2,
-    attention__shared_kv_layers=0,
-    embedding_length_per_layer_input=0,
-    **WINDOWED,
-)
-ASSISTANT = recipe(
-    "gemma4-assistant",
-    block_count=2,
-    nextn_predict_layers=2,
-    embedding_length=32,
-    embedding_length_out=64,
-    attention__sliding_window_pattern=[True, False],
-    **WINDOWED,
-)
-TARGETS: dict[str, Recipe] = {
-    "dense": recipe("qwen3", block_count=4, attention__key_length=16, attention__value_length=16),
-    "hybrid": recipe(
-        "qwen35",
-        block_count=4,
-        attention__key_length=16,
-        attention__value_length=16,
-        rope__dimension_count=16,
-        rope__dimension_sections=[2, 2, 2, 2],
-        full_attention_interval=2,
-        **STATE,
-    ),
-    "windows": GEMMA,
-    "mixture": recipe("qwen3moe", block_count=4, **MIXTURE),
-}
-"""Targets whose layers' inputs can be read."""
 BLOCK = 6
 MASK = 0
 """The unknown token, which no text has."""
@@ -145,13 +50,17 @@ OF_ITS_OWN = ("nextn.embed_tokens", "nextn.shared_head_head")
 """Tensors that a head may share with its target instead, as published ones do."""
 
 
-def write_mtp(library: Library, path: Path, kind: str, *, seed: int = 1) -> Path:
+def write_mtp(
+    library: Library, path: Path, kind: str, *, in_bits: GGMLQuantizationType | None = None
+) -> Path:
     """A target with MTP heads that are often right."""
     edits = {"eh_proj.weight": passes_token_on}
-    return write_orderly(library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=OF_ITS_OWN)
+    return write_orderly(
+        library, path, MTP_RECIPES[kind], edits=edits, drop=OF_ITS_OWN, in_bits=in_bits
+    )
 
 
-def write_sidecar(library: Library, path: Path, kind: str, *, seed: int = 1) -> Path:
+def write_sidecar(library: Library, path: Path, kind: str) -> Path:
     """The heads of the same target alone, as publishers split them off."""
     n_heads = MTP_RECIPES[kind].metadata["nextn_predict_layers"]
     n_blocks = MTP_RECIPES[kind].metadata["block_count"]
@@ -159,9 +68,7 @@ def write_sidecar(library: Library, path: Path, kind: str, *, seed: int = 1) -> 
     assert isinstance(n_blocks, int)
     trunk = [f"blk.{index}." for index in range(n_blocks - n_heads)]
     edits = {"eh_proj.weight": passes_token_on}
-    return write_orderly(
-        library, path, MTP_RECIPES[kind], seed=seed, edits=edits, drop=[*OF_ITS_OWN, *trunk]
-    )
+    return write_orderly(library, path, MTP_RECIPES[kind], edits=edits, drop=[*OF_ITS_OWN, *trunk])
 
 
 def write_gemma(library: Library, path: Path) -> Path:
@@ -214,7 +121,14 @@ def _assistant_shapes() -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def write_without_heads(library: Library, path: Path, kind: str, *, promised: bool = False) -> Path:
+def write_without_heads(
+    library: Library,
+    path: Path,
+    kind: str,
+    *,
+    promised: bool = False,
+    in_bits: GGMLQuantizationType | None = None,
+) -> Path:
     """The target without its heads; its header may go on to promise them."""
     whole = MTP_RECIPES[kind]
     n_blocks, n_heads = whole.metadata["block_count"], whole.metadata["nextn_predict_layers"]
@@ -225,16 +139,23 @@ def write_without_heads(library: Library, path: Path, kind: str, *, promised: bo
         metadata = {**whole.metadata, "block_count": n_blocks - n_heads}
         del metadata["nextn_predict_layers"]
         whole = replace(whole, metadata=metadata)
-    return write_orderly(library, path, whole, drop=heads)
+    return write_orderly(library, path, whole, drop=heads, in_bits=in_bits)
 
 
-def write_eagle3(library: Library, path: Path, *, n_known: int | None = None) -> Path:
-    """An EAGLE-3 head for the targets above.
+def write_eagle3(
+    library: Library,
+    path: Path,
+    *,
+    n_known: int | None = None,
+    layers: Sequence[int] = (1, 2, 3),
+) -> Path:
+    """An EAGLE-3 head for targets of `head_recipes`.
 
     Args:
         n_known: letters that it knows; None: every token, with the target's own output matrix.
+        layers: of its target, whose inputs it reads.
     """
-    made = recipe("eagle3", block_count=1, target_layers=[1, 2, 3], target_hidden_size=64)
+    made = recipe("eagle3", block_count=1, target_layers=list(layers), target_hidden_size=64)
     if n_known is None:
         return write_orderly(library, path, made, drop=["token_embd", "output.weight"])
     known = np.array(byte_ids(LETTERS)[:n_known], np.int64)
@@ -251,7 +172,7 @@ def write_eagle3(library: Library, path: Path, *, n_known: int | None = None) ->
 
 
 def write_block(library: Library, path: Path, kind: str) -> Path:
-    """A block drafter for the targets above: `dflash`, or `dspark` with its two layouts."""
+    """A block drafter for targets of `head_recipes`: `dflash`, or `dspark` with its two layouts."""
     made = recipe(
         "dflash",
         block_count=2,
@@ -335,11 +256,10 @@ def mtp_rig(model: Model, heads: Model | None = None, *, n_ctx: int = 2048) -> I
     target.close()
 
 
-def draft_after(rig: Rig, ids: Sequence[int], length: int) -> Draft:
+def draft_after(drafter: Drafter, ids: Sequence[int], length: int) -> Draft:
     """What a drafter says after a sequence whose last token its target has not decoded."""
     controller = FixedLength(length)
     controller.begin(length)
-    drafter: Drafter = rig.drafter
     drafter.begin(ids, Sampler(PLAIN_SOFTMAX), CoupledDraws(1), controller)
     draft = drafter.draft(ids, length, controller)
     drafter.rollback(len(ids) - 1)
@@ -351,7 +271,7 @@ def fresh_draft(model: Model, heads: Model | None, ids: Sequence[int], length: i
     with mtp_rig(model, heads) as rig:
         for _ in rig.target.prefill(ids[:-1]):
             pass
-        return draft_after(rig, ids, length)
+        return draft_after(rig.drafter, ids, length)
 
 
 class Recorder:
@@ -372,28 +292,47 @@ class Recorder:
 
 
 def assert_acceptance_is_the_overlap(
-    rig: Rig, model: Model, prompt: Sequence[int], *, answers: int, length: int
+    target: Context,
+    drafter: Drafter,
+    prompt: Sequence[int],
+    *,
+    answers: int,
+    length: int,
+    draft_model: Model | None = None,
 ) -> None:
-    """A guess is kept with probability sum min(p, q), by rows that were worked out apart."""
+    """A guess is kept with probability sum min(p, q), by rows that were worked out apart.
+
+    Args:
+        draft_model: a model that drafts, whose rows are worked out apart too; those of a head are
+            taken as it gave them.
+    """
     expected: list[float] = []
     accepted = 0
-    alone = make_target(model)
+    alone = make_target(target.model)
+    drafts = make_target(draft_model) if draft_model else None
     for seed in range(answers):
-        recorder = Recorder(rig.drafter)
+        recorder = Recorder(drafter)
         decoder = Decoder(
-            rig.target, recorder, Sampler(PLAIN_SOFTMAX), "token", FixedLength(length), seed
+            target, recorder, Sampler(PLAIN_SOFTMAX), "token", FixedLength(length), seed
         )
         for _ in decoder.prefill(prompt):
             pass
         rounds = list(decoder.rounds(300))
         accepted += sum(step.accepted for step in rounds)
         laws = _rows_of(alone, decoder.ids)
+        proposals = _rows_of(drafts, decoder.ids) if drafts else None
         for (start, draft), step in zip(recorder.drafts, rounds, strict=False):
             for index in range(min(step.accepted + 1, step.drafted)):
                 assert draft.distributions is not None
-                overlap = np.minimum(laws[start + index - 1], dense(draft.distributions[index]))
-                expected.append(float(overlap.sum()))
-    alone.close()
+                place = start + index - 1  # what was drafted before a tested guess was kept
+                proposed = dense(draft.distributions[index])
+                if proposals is not None:
+                    np.testing.assert_allclose(proposed, proposals[place], rtol=ROUNDING, atol=1e-6)
+                    proposed = proposals[place]
+                expected.append(float(np.minimum(laws[place], proposed).sum()))
+    for context in (alone, drafts):
+        if context is not None:
+            context.close()
     deviation = np.sqrt(sum(chance * (1 - chance) for chance in expected))
     assert len(expected) > 20 * answers
     assert abs(accepted - sum(expected)) < 4 * deviation

@@ -42,7 +42,8 @@ WITH_CHECKPOINTS: dict[str, Recipe] = {
     "rwkv7": recipe(
         "rwkv7",
         **{**SMALL, "heads": (0, 0)},
-        wkv__head_size=32,
+        # AVX-512 steps over so many numbers of a head at once, and past the end of a smaller one.
+        wkv__head_size=64,
         attention__layer_norm_epsilon=1e-5,
         attention__decay_lora_rank=8,
         attention__iclr_lora_rank=8,

@@ -6,12 +6,12 @@ from pathlib import Path
 from specchat.engine import protocol as events
 from specchat.engine.protocol import Event, Finished, Generate, Load, Message, Pair, Plan
 from specchat.engine.session import Session
-from specchat.llama.context import Context, default_threads
+from specchat.llama.context import Context
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.speculation.controller import FixedLength, LengthController
 from specchat.speculation.decoder import Decoder, Round
-from specchat.speculation.drafters.base import Drafter
+from specchat.speculation.drafters.base import Drafter, ModelLikeDrafter
 from specchat.speculation.drafters.model import ModelDrafter
 from specchat.speculation.sampling import Sampler
 from specchat.speculation.settings import RuleChoice, SamplingSettings, SpeculationSettings
@@ -21,20 +21,25 @@ THREE = SpeculationSettings(draft_length=3)
 MAX_DRAFT_LENGTH = 16
 
 
-def make_context(model: Model, *, n_ctx: int = 2048, n_outputs: int | None = None) -> Context:
-    """A context as the engine makes it."""
+def make_context(
+    model: Model, *, n_ctx: int = 2048, n_outputs: int | None = None, n_threads: int = 1
+) -> Context:
+    """A context as the engine makes it, but for the threads: with tiny models others only wait."""
     return Context(
         model,
         n_ctx=n_ctx,
         n_outputs=1 + MAX_DRAFT_LENGTH if n_outputs is None else n_outputs,
-        n_threads=default_threads(),
+        n_threads=n_threads,
         abort=AbortFlag(model.library),
     )
 
 
-def make_model_drafter(target: Model, draft: Model, *, n_ctx: int = 2048) -> ModelDrafter:
+def make_model_drafter(
+    target: Model, draft: Model, *, n_ctx: int = 2048, n_threads: int = 1
+) -> ModelDrafter:
     """A draft model with its own cache."""
-    return ModelDrafter(make_context(draft, n_ctx=n_ctx, n_outputs=1), target.vocabulary.n_tokens)
+    context = make_context(draft, n_ctx=n_ctx, n_outputs=1, n_threads=n_threads)
+    return ModelDrafter(context, target.vocabulary.n_tokens)
 
 
 def speak(
@@ -73,9 +78,15 @@ class Speaker:
     """A session in this process, with the events of its last answer kept."""
 
     def __init__(
-        self, library: Library, target: Path, draft: Path | None = None, plan: Plan | None = None
+        self,
+        library: Library,
+        target: Path,
+        draft: Path | None = None,
+        plan: Plan | None = None,
+        *,
+        abort: AbortFlag | None = None,
     ) -> None:
-        self.abort = AbortFlag(library)
+        self.abort = abort or AbortFlag(library)
         self.events: list[Event] = []
         self._answers = 0
         pair = Pair(str(target), None if draft is None else str(draft))
@@ -123,6 +134,22 @@ class Speaker:
         finished = self.events[-1]
         assert isinstance(finished, Finished)
         return finished
+
+    @property
+    def context(self) -> Context:
+        """The target's cache."""
+        assert self.session._context is not None
+        return self.session._context
+
+    @property
+    def drafter(self) -> ModelLikeDrafter:
+        """What drafts beside n-grams."""
+        assert self.session._draft is not None
+        return self.session._draft.drafter
+
+    def forget(self) -> None:
+        """Empty the target's cache: the next answer is one from a cold start."""
+        self.context.rollback(0)
 
     def streamed(self) -> str:
         """The text that came round by round."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from specchat.architectures import GIVES_HIDDEN_STATES, GIVES_LAYER_INPUTS
 from specchat.errors import DecodeFailed, UnsupportedModel
-from specchat.llama.context import DECODE_OK, Aborted, Context, Outputs
+from specchat.llama.context import DECODE_ABORTED, DECODE_OK, Aborted, Context, Outputs
 from specchat.llama.extension import FOR_LAYER_INPUTS, Extension
 from specchat.llama.head import HeadContext
 from specchat.llama.hidden import HiddenStates, LayerInputs, States
@@ -88,9 +88,10 @@ class EagleContext(HeadContext):
         # The positions mean nothing, but llama.cpp wants them to follow those in the cache.
         self._features.fill(features, len(self.tokens), with_rows=True)
         mark = self._log.mark()
-        if self._api.llama_encode(self.handle, self._features.native) != DECODE_OK:
-            if self._abort.is_set:
-                raise Aborted
+        code = self._api.llama_encode(self.handle, self._features.native)
+        if code == DECODE_ABORTED:
+            raise Aborted
+        if code != DECODE_OK:
             raise _failed("encode", self._log.errors(mark))
         return self.states(len(features)).copy()
 
@@ -175,7 +176,7 @@ class BlockContext(Context):
         self.tokens += tokens
         if code != DECODE_OK:
             self.rollback(start)
-            if self._abort.is_set:
+            if code == DECODE_ABORTED:
                 raise Aborted
             raise _failed("read", self._log.errors(mark))
         self._api.llama_synchronize(self.handle)

@@ -43,9 +43,9 @@ class ListeningDrafter(ABC):
         self._states = states
         self._guesser = Guesser(target.model.vocabulary.n_tokens)
         self._end_tokens = target.model.vocabulary.end_tokens
-        self._beginning: tuple[int, ...] = ()
-        """The skipped tokens of the text that was read: their states went in all the same."""
         self._kept = KeptStates(states.width, KEPT_BATCHES * target.n_batch + 1)
+        self._skipped: list[int] = []
+        """The tokens that it does not read, and that the states of what it has read came after."""
         target.listener = self
 
     def begin(
@@ -58,6 +58,8 @@ class ListeningDrafter(ABC):
         """Nothing is read before it drafts; the prompt's hidden states wait, or were read."""
         self._guesser.use(sampler, draws)
         self._cache.rollback(shared_prefix(self._cache.tokens, ids[self.SKIPPED :]))
+        if len(ids) == 1:  # the target has decoded nothing yet that would have left this row
+            self._kept.put(0, np.zeros((1, self._states.width), np.float32))
 
     @property
     @abstractmethod
@@ -107,10 +109,10 @@ class ListeningDrafter(ABC):
         """Drop what the head has read that is not the target's text any more."""
         read, skipped = self._cache.tokens, self.SKIPPED
         if start < skipped:
-            beginning = (*self._beginning[:start], *tokens[: skipped - start])
-            if beginning != self._beginning:
-                self._beginning = beginning
+            begun = [*self._skipped[:start], *tokens][:skipped]
+            if begun != self._skipped:
                 self._cache.rollback(0)
+            self._skipped = begun
         first = max(start, skipped)
         heard = tokens[first - start :]
         place = first - skipped
