@@ -33,11 +33,22 @@ class OpenAnswer:
     """What was asked just now; empty for another answer to an old question."""
     parts: list[str] = field(default_factory=list)
     stopping: bool = False
+    opened: str | None = None
+    """The name of the tags that its prompt left open."""
+    note: str | None = None
+    """What is going on, in words; None while it waits for the engine."""
+    tokens: Callable[[], Tokens | None] = lambda: None
+    """Gives the tokens of all its text so far."""
 
     @property
     def text(self) -> str:
         """What came so far."""
         return "".join(self.parts)
+
+    @property
+    def whole_text(self) -> str:
+        """What it began with, and what came so far."""
+        return (self.begun.text if self.begun else "") + self.text
 
 
 class Conversation:

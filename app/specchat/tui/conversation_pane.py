@@ -36,7 +36,7 @@ from specchat.tui.transcript import Transcript
 from specchat.tui.turns import NEEDS_QUIET, Turns
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
-from specchat.tui.widgets.messages import Answer, Earlier, Said
+from specchat.tui.widgets.messages import Answer, Beyond, Said
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import LiveFigures
 from specchat.tui.widgets.writing import Writing
@@ -190,10 +190,16 @@ class ConversationPane(Vertical):
             self.complain(error)
         self.refresh_bindings()
 
-    @on(Earlier.Reached)
-    def show_earlier(self) -> None:
-        """The person reads further up than the screen goes."""
-        self._transcript.earlier()
+    @on(Beyond.Reached)
+    def show_more(self, event: Beyond.Reached) -> None:
+        """The person reads further than the screen goes."""
+        event.stop()
+        if not event.far:
+            self._transcript.bring(event.side)
+        elif event.side == "earlier":
+            self._transcript.show_first()
+        else:
+            self._transcript.show()
 
     async def stop(self) -> None:
         """End the answer and keep what came, or give up editing."""

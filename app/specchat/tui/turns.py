@@ -113,5 +113,6 @@ class Turns:
     def _show_sibling(self, message: int, step: int) -> None:
         sibling = self._conversation.sibling(message, step)
         if sibling is not None:
+            line = self._transcript.line(message)
             self._conversation.show(sibling)
-            self._transcript.show(sibling, focus=True)
+            self._transcript.show(sibling, focus=True, line=line)

@@ -16,6 +16,7 @@ from specchat.chat.records import Message as Kept
 from specchat.chat.records import State
 from specchat.engine.protocol import Notice
 from specchat.speculation.metrics import Figures
+from specchat.tui.conversation import OpenAnswer
 from specchat.tui.widgets.answer_body import AnswerBody, GetTokens
 from specchat.tui.widgets.long_text import LongText
 from specchat.tui.wording import SEPARATOR, figures_line, visible
@@ -23,6 +24,9 @@ from specchat.tui.wording import SEPARATOR, figures_line, visible
 Wish = Literal[
     "edit", "again", "go_on", "previous", "next", "branch_off", "copy", "above", "below", "leave"
 ]
+
+Side = Literal["earlier", "later"]
+"""Before the messages on screen, or after them."""
 
 ENDED: dict[State, str] = {
     "writing": "being written in another window",
@@ -78,6 +82,11 @@ class Said(Horizontal, can_focus=True):
         self.message = message
         number, count = place
         self._speaker = f"{speaker}\n< {number}/{count} >" if count > 1 else speaker
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its text is there and has not found its size yet."""
+        return False
 
     def speaker(self) -> Static:
         """Who said it, and which try it is."""
@@ -147,16 +156,20 @@ class Answer(Said):
     @classmethod
     def of(cls, kept: Kept, place: tuple[int, int] = (1, 1)) -> "Answer":
         """An answer that has ended."""
-        answer = cls.begun(kept, place)
-        answer.finish(kept.answer.figures if kept.answer else None, ENDED[kept.state])
-        return answer
-
-    @classmethod
-    def begun(cls, kept: Kept, place: tuple[int, int] = (1, 1)) -> "Answer":
-        """An answer as far as it has come."""
         record = kept.answer
         answer = cls(kept.id, place, record.opened if record else None)
         answer.write(kept.text, record.parts if record else None)
+        answer.finish(record.figures if record else None, ENDED[kept.state])
+        return answer
+
+    @classmethod
+    def under_way(cls, open_answer: OpenAnswer, place: tuple[int, int] = (1, 1)) -> "Answer":
+        """An answer as far as it has come."""
+        answer = cls(open_answer.message, place, open_answer.opened)
+        answer.write(open_answer.whole_text)
+        answer.get_tokens(open_answer.tokens)
+        if open_answer.note is not None:
+            answer.note(open_answer.note)
         return answer
 
     def get_tokens(self, get: GetTokens) -> None:
@@ -182,6 +195,11 @@ class Answer(Said):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Thinking can be shown where there is some."""
         return bool(self._body.thoughts) if action == "thoughts" else True
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its text is there and has not found its size yet."""
+        return self._body.is_waiting
 
     def compose(self) -> ComposeResult:
         yield self.speaker()
@@ -217,19 +235,42 @@ class Answer(Said):
             self._alarms.mount_all(map(AlarmLine, alarms))
 
 
-class Earlier(Static):
-    """What is further up and not on screen yet; scrolling to it brings it."""
+class Beyond(Static):
+    """Messages that are not on screen; scrolling to this line brings them.
+
+    Args:
+        side: which end of the screen they are beyond.
+        count: how many there are.
+    """
 
     class Reached(Message):
-        """It is wanted."""
+        """They are wanted.
 
-    def __init__(self, count: int) -> None:
-        super().__init__(f"{count} earlier messages, further up", markup=False)
+        Args:
+            side: which of them.
+            far: those at that end of the conversation, and not the nearest ones.
+        """
+
+        def __init__(self, side: Side, *, far: bool = False) -> None:
+            super().__init__()
+            self.side = side
+            self.far = far
+
+    def __init__(self, side: Side, count: int) -> None:
+        super().__init__(markup=False)
+        self._side = side
+        self.tell(count)
+
+    def tell(self, count: int) -> None:
+        """So many there are now."""
+        noun = "message" if count == 1 else "messages"
+        where = "further up" if self._side == "earlier" else "further down"
+        self.update(f"{count:,} {self._side} {noun}, {where}")
 
     def on_click(self, event: events.Click) -> None:
         """Bring them."""
         event.stop()
-        self.post_message(self.Reached())
+        self.post_message(self.Reached(self._side))
 
 
 class AlarmLine(Static, can_focus=True):
