@@ -312,7 +312,7 @@ async def test_a_long_conversation_opens_at_its_end_and_comes_back_on_scrolling(
 
 async def test_only_what_is_near_a_hit_is_on_screen_and_the_rest_comes_both_ways() -> None:
     key = long_conversation(600)
-    async with make_app("recall").run_test(size=(80, 36)) as pilot:
+    async with make_app("recall").run_test(size=(80, 34)) as pilot:
         app = await until_ready(pilot)
         path = app.conversation.store.load(key).path
         await app.conversations.open(key, path[300].id)
@@ -325,7 +325,7 @@ async def test_only_what_is_near_a_hit_is_on_screen_and_the_rest_comes_both_ways
         ]
         view.focus()
         app.animation_level = "none"
-        for key_name, steps in (("pagedown", 8), ("pageup", 12)):
+        for key_name, steps in (("pagedown", 6), ("pageup", 7)):
             seen: list[str] = []
             for _ in range(steps):
                 await pilot.press(key_name)

@@ -14,7 +14,7 @@ LINES = 60
 """When they have so many lines, it is enough: each piece of Markdown takes some milliseconds."""
 COLUMNS = 60
 """How wide a line is taken to be."""
-MOST = 4 * PAGE
+MOST = 3 * PAGE
 """When more than these are there, those far from what is in view leave the screen."""
 
 
