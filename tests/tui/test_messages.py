@@ -14,6 +14,7 @@ from specchat.tui.conversation import Conversation
 from specchat.tui.transcript import MOST, PAGE
 from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.messages import Answer, Beyond, Question, Said
+from specchat.tui.widgets.thought import Thought
 from tui.screen_driver import (
     WIDE,
     ask,
@@ -28,7 +29,7 @@ from tui.screen_driver import (
     until_ready,
     wait_until,
 )
-from tui.scripted_engine import ANSWER
+from tui.scripted_engine import ANSWER, THINKING, THOUGHT
 
 
 def said(pilot: Pilot[None]) -> list[Said]:
@@ -186,6 +187,60 @@ async def test_an_answer_is_worded_otherwise_and_the_engine_reads_that() -> None
         await ask_and_wait(pilot, "two")
         turns = json.loads(last_said(app).strip("`"))
         assert turns == [["user", "one"], ["assistant", "my own words"], ["user", "two"]]
+
+
+async def test_an_answer_with_thinking_is_worded_otherwise_and_goes_on_from_there() -> None:
+    async with make_app("think").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask_and_wait(pilot, "one")
+        await press_on(pilot, Answer, "e")
+        assert prompt(pilot).text == ANSWER.strip("\n")
+        prompt(pilot).load_text("my own words")
+        await pilot.press("enter")
+        edited = f"{THOUGHT}\n</think>\n\nmy own words"
+        await wait_until(pilot, lambda: last_said(app) == edited)
+        await wait_until(pilot, lambda: speakers(pilot) == ["you", "model\n< 2/2 >"])
+        assert len(app.query(Thought)) == 1
+        assert "</think>" not in chat(pilot)
+        [_, reply] = app.conversation.messages
+        assert (reply.role, reply.content) == ("assistant", "my own words")
+        await press_on(pilot, Answer, "g")
+        await wait_until(pilot, lambda: app.state == "ready" and last_said(app) != edited)
+        assert last_said(app) == f"{edited}`{json.dumps(edited)}`"
+        await until_answered(pilot, 3)
+        assert len(app.query(Thought)) == 1
+        assert "my own words`" in chat(pilot)
+        assert [each.text for each in kept()] == ["one", THINKING, last_said(app)]
+
+
+async def test_an_answer_that_was_gone_on_from_keeps_what_came_after_it() -> None:
+    async with make_app("recall").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        for question in ("one", "two"):
+            await ask_and_wait(pilot, question)
+        first, later = app.conversation.path[1], app.conversation.path[2:]
+        said(pilot)[1].focus()
+        await pilot.press("g")
+        await until_answered(pilot, 5)
+        assert speakers(pilot) == ["you", "model\n< 2/2 >"]
+        assert last_said(app) == 2 * first.text
+        await press_on(pilot, Answer, "left")
+        await wait_until(pilot, lambda: len(said(pilot)) == 4)
+        assert app.conversation.path[1:] == [first, *later]
+
+
+async def test_going_on_that_came_to_nothing_leaves_the_line_as_it_was() -> None:
+    store = Store.in_memory()
+    conversation = Conversation(lambda: store)
+    for question in ("one", "two"):
+        conversation.ask(question)
+        conversation.finish("an answer", "complete")
+    before = conversation.path
+    conversation.go_on(before[1].id)
+    assert conversation.path[1].text == "an answer"
+    conversation.withdraw()
+    assert conversation.path == before
+    assert len(store.load(store.conversations()[0].id).messages) == 4
 
 
 async def test_a_stopped_answer_goes_on_where_it_was() -> None:

@@ -48,6 +48,12 @@ class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The same by kind of text, as far as it was followed."""
     opened: str | None = None
     """The name of the tags, in `reasoning.TAGS`, that the prompt left open."""
+    edited: bool = False
+    """The person has worded it otherwise; the figures are of what the model wrote after that."""
+
+    def as_edited(self) -> "AnswerRecord":
+        """Of the same answer in a person's words: nothing was drawn, drafted or measured."""
+        return msgspec.structs.replace(self, figures=Figures(), parts={}, edited=True)
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,6 +25,11 @@ ADD_ANSWER = (
     " accepted, decode_s, plain_tokens_per_second, time_to_first_token_s, record, tokens)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+COPY_ANSWER = """INSERT INTO answers (message, target, draft, drafter, rule, emitted, tested,
+    accepted, decode_s, plain_tokens_per_second, time_to_first_token_s, record, tokens)
+    SELECT ?, target, draft, drafter, rule, emitted, tested, accepted, decode_s,
+    plain_tokens_per_second, time_to_first_token_s, record, tokens FROM answers WHERE message = ?"""
+ANSWER_TEXT = "SELECT conversation, parent, text FROM messages WHERE id = ?"
 SUMMARY = "SELECT id, title, pinned, archived, created_at, updated_at, setup, current"
 LIST = f"""{SUMMARY} FROM conversations
     WHERE deleted_at IS NULL AND archived = ? ORDER BY pinned DESC, updated_at DESC LIMIT ?"""

@@ -182,9 +182,18 @@ class Store:
         """Begin an answer, beside any other answer of the same parent.
 
         Args:
-            text: what it begins with, such as an edited answer that goes on.
+            text: what it begins with.
         """
         message = self._add(conversation, parent, "assistant", "writing", text)
+        self._coming_in[message] = []
+        return message
+
+    def begin_beside(self, answer: int) -> int:
+        """Begin an answer beside another one, with all that this one has said and what is kept of
+        it."""
+        ((conversation, parent, text),) = self._database.read(rows.ANSWER_TEXT, (answer,))
+        message = self._add(conversation, parent, "assistant", "writing", text)
+        self._database.write((rows.COPY_ANSWER, (message, answer)))
         self._coming_in[message] = []
         return message
 
@@ -238,10 +247,16 @@ class Store:
         self._name(self._conversation_of(message))
 
     def edit(self, message: int, text: str) -> int:
-        """Another wording of a message, as its sibling; it is the current message then."""
+        """Another wording of a message, as its sibling; it is the current message then.
+
+        Who answered, and which tags its prompt left open, are kept with an answer.
+        """
         sql = "SELECT conversation, parent, role FROM messages WHERE id = ?"
         ((conversation, parent, role),) = self._database.read(sql, (message,))
-        return self._add(conversation, parent, role, "complete", text)
+        edited = self._add(conversation, parent, role, "complete", text)
+        if (record := self.message(message).answer) is not None:
+            self._database.write(rows.add_answer(edited, record.as_edited(), None))
+        return edited
 
     def show(self, message: int) -> None:
         """Make this the current message, the end of the line on screen."""

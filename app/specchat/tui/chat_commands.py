@@ -120,12 +120,11 @@ def last_answer(conversation: Conversation) -> tuple[str, Tags | None] | None:
         if message.role != "assistant":
             continue
         if answer is not None and answer.message == message.id:
-            begun = answer.begun.text if answer.begun is not None else ""
-            text = begun + answer.text
+            text, opened = answer.whole_text, tags_named(answer.opened)
         else:
-            text = message.text
+            text, opened = message.text, message.opened
         if text.strip():
-            return text, tags_named(message.answer.opened if message.answer else None)
+            return text, opened
     return None
 
 

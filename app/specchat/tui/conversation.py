@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from specchat.chat.reasoning import remembered
+from specchat.chat.reasoning import lead, remembered
 from specchat.chat.records import AnswerRecord, Setup, State
 from specchat.chat.records import Message as Kept
 from specchat.chat.tokens import Tokens
@@ -148,12 +148,16 @@ class Conversation:
         return self._answer(tree, message if kept.role == "user" else kept.parent)
 
     def go_on(self, message: int) -> OpenAnswer:
-        """Open an answer that has ended; what comes is added to it."""
+        """Open an answer that has ended; what comes is added to it. Where something was said after
+        it, that stays with it, and the longer answer stands beside it."""
         tree = self._opened()
         before = tree.messages[message]
-        self.store.reopen(message)
+        if tree.goes_on(message):
+            message = self.store.begin_beside(message)
+        else:
+            self.store.reopen(message)
+            self.store.show(message)
         tree.put(self.store.message(message))
-        self.store.show(message)
         self.open = OpenAnswer(next(self._ids), message, begun=before)
         return self.open
 
@@ -197,9 +201,10 @@ class Conversation:
         tree, answer = self._opened(), self.open
         assert answer is not None
         self.open = None
-        if answer.begun is not None:
-            self.store.finish(answer.message, answer.begun.state, text=answer.begun.text)
-            tree.put(answer.begun)
+        begun = answer.begun
+        if begun is not None and begun.id == answer.message:
+            self.store.finish(begun.id, begun.state, text=begun.text)
+            tree.put(begun)
             return ""
         parent = tree.messages[answer.message].parent
         gone = parent if answer.question and parent is not None else answer.message
@@ -208,6 +213,8 @@ class Conversation:
         if not tree.messages:
             self.store.delete(tree.summary.id)
             self._setup, self._tree = tree.setup, None
+        elif begun is not None:
+            self.show(begun.id)
         elif (current := tree.newest_below(tree.current)) is not None:
             self.show(current)
         return answer.question
@@ -227,9 +234,10 @@ class Conversation:
         return siblings[index] if 0 <= index < len(siblings) else None
 
     def reword(self, message: int, text: str) -> int:
-        """Put another text beside an answer, as if the model had written it."""
+        """Put other words beside an answer, as if the model had written them after its thinking."""
         tree = self._opened()
-        key = self.store.edit(message, text)
+        kept = tree.messages[message]
+        key = self.store.edit(message, lead(kept.text, kept.opened) + text)
         tree.put(self.store.message(key))
         return key
 

@@ -61,13 +61,13 @@ class Exchange:
         self._live.begin_answer()
         self._log = AnswerLog(answer.begun)
         self._left_out = ""
+        answer.opened = self._log.opened
+        answer.tokens = self._tokens(answer)
         path = self._conversation.path
         if answer.question and self._conversation.place(path[-2].id)[1] == 1:
             self._transcript.add(*path[-2:])
         else:
             self._transcript.show()
-        if widget := self._widget:
-            widget.get_tokens(self._tokens(answer))
 
     def hear(self, event: PromptProgress | Round | Finished) -> str | None:
         """Take what the engine says of the open answer; what it says of others does not matter.
@@ -82,8 +82,9 @@ class Exchange:
         self._log.hear(event)
         match event:
             case PromptProgress():
+                answer.opened = self._log.opened
                 if widget := self._widget:
-                    widget.open_with(self._log.opened)
+                    widget.open_with(answer.opened)
                 self._live.left_out = event.left_out
                 self._left_out = left_out(event.left_out) if event.left_out else ""
                 if event.done < event.total and not answer.stopping:
@@ -101,6 +102,8 @@ class Exchange:
 
     def note(self, text: str) -> None:
         """What is going on, below the answer."""
+        if self._conversation.open is not None:
+            self._conversation.open.note = text
         if widget := self._widget:
             widget.note(text)
 

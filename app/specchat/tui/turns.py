@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from specchat.chat.reasoning import spoken
 from specchat.chat.records import Message
 from specchat.tui.conversation import Conversation, OpenAnswer
+from specchat.tui.copying import answer_text
 from specchat.tui.recall import Written
 from specchat.tui.transcript import Transcript
 from specchat.tui.widgets.messages import Wish
@@ -103,8 +104,9 @@ class Turns:
 
     def _edit(self, message: int) -> None:
         first = self._edited is None
-        self._edited = self._conversation.message(message)
-        held = self._prompt.put_message(self._edited.text)
+        self._edited = edited = self._conversation.message(message)
+        words = edited.text if edited.role == "user" else answer_text(edited.text, edited.opened)
+        held = self._prompt.put_message(words)
         if first:
             self._put_aside = held
         self._prompt.border_title = EDITS[self._edited.role]
