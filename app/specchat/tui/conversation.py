@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from specchat.chat.known import Known
 from specchat.chat.reasoning import lead, remembered
-from specchat.chat.records import AnswerRecord, Setup, State
 from specchat.chat.records import Message as Kept
+from specchat.chat.records import Setup, State
 from specchat.chat.tokens import Tokens
 from specchat.chat.tree import Conversation as Tree
 from specchat.engine.protocol import Message
@@ -161,6 +162,11 @@ class Conversation:
         self.open = OpenAnswer(next(self._ids), message, begun=before)
         return self.open
 
+    def follow(self, known: Callable[[], Known | None]) -> None:
+        """Keep with the text of the open answer what this tells of it."""
+        if self.open is not None:
+            self.store.follow(self.open.message, known)
+
     def add(self, text: str) -> None:
         """Take text of the open answer."""
         if self.open and text:
@@ -171,24 +177,19 @@ class Conversation:
         self,
         text: str,
         state: State,
-        record: AnswerRecord | None = None,
-        tokens: Tokens | None = None,
+        known: Known | None = None,
     ) -> Kept:
         """End the open answer with this text, after what it began with.
 
         Args:
-            record: how it came about, where that is known.
-            tokens: of this text.
+            known: how the whole of it came about; without it, what `follow` tells.
         """
         tree, answer = self._opened(), self.open
         assert answer is not None
         self.open = None
-        begun = answer.begun
-        if begun is not None:
-            text = begun.text + text
-            earlier = self.store.tokens(begun.id)
-            tokens = earlier.plus(tokens) if earlier and tokens else tokens
-        self.store.finish(answer.message, state, record, tokens, text)
+        whole = (answer.begun.text if answer.begun else "") + text
+        record, tokens, rounds = known or (None, None, None)
+        self.store.finish(answer.message, state, record, tokens, whole, rounds)
         tree.put(self.store.message(answer.message))
         return tree.messages[answer.message]
 
@@ -255,9 +256,9 @@ class Conversation:
         self._tree, self._setup, self.open = None, self._first_setup, None
 
     def flush(self) -> None:
-        """Save what came of the open answer."""
+        """Save what came of the open answer, if it is time to."""
         if self.open is not None:
-            self.store.flush()
+            self.store.flush_if_due()
 
     def close(self) -> None:
         """Let go of the store."""

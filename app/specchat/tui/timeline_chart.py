@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 
 from textual.content import Content
 
-from specchat.tui.timeline import Timeline, TimelineRound
+from specchat.chat.rounds import AnswerRound
+from specchat.tui.timeline import Timeline
 from specchat.tui.wording import KIND_WORDS, SEPARATOR, percent, seconds, visible
 
 ACCEPTED = "█"
@@ -56,7 +57,7 @@ def heights(lines: int, most_drafted: int) -> Heights:
 
 
 def chart(
-    rounds: Sequence[TimelineRound], cursor: int | None, size: Heights, width: int, step: int = 1
+    rounds: Sequence[AnswerRound], cursor: int | None, size: Heights, width: int, step: int = 1
 ) -> Content:
     """The rounds as columns: what was guessed, by whom, and what took the time.
 
@@ -145,12 +146,17 @@ def chart_legend() -> Content:
 def summary(timeline: Timeline) -> str:
     """The answer in a line."""
     figures = timeline.figures
-    if not timeline.rounds:
+    count = len(timeline.rounds)
+    if not count and figures.rounds:
+        return "The rounds of this answer were not kept."
+    if not count:
         return "No rounds yet: ask something, and they show here."
     parts = [f"{_count(figures.emitted, 'token')}, {_count(figures.rounds, 'round')}"]
     if figures.acceptance is not None:
         parts.append(f"{figures.accepted} of {figures.drafted} guesses kept")
     parts.append(seconds(timeline.prefill_s + figures.decode_s))
+    if count < figures.rounds:
+        parts.append(f"the last {_count(count, 'round')} here")
     if not timeline.ended:
         parts.append("going on")
     return SEPARATOR.join(parts)
@@ -179,7 +185,7 @@ def in_words(timeline: Timeline, index: int) -> list[str]:
     ]
 
 
-def _outcome(each: TimelineRound) -> str:
+def _outcome(each: AnswerRound) -> str:
     if not each.drafted:
         return f"no guesses, {_count(each.emitted, 'token')} of the target's own"
     who = "n-gram" if each.source == "ngram" else "draft"
@@ -194,7 +200,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _guesses(each: TimelineRound, height: int, most: int) -> list[Cell]:
+def _guesses(each: AnswerRound, height: int, most: int) -> list[Cell]:
     """Accepted guesses from the bottom, refused ones above, `most` of them as high as the chart."""
     unit = most / height if most else 1.0
     cells: list[Cell] = []
@@ -212,7 +218,7 @@ def _guesses(each: TimelineRound, height: int, most: int) -> list[Cell]:
     return cells
 
 
-def _times(each: TimelineRound, height: int, longest_s: float) -> list[Cell]:
+def _times(each: AnswerRound, height: int, longest_s: float) -> list[Cell]:
     """Drafting at the bottom, then the target, then our own. Each cell is what its middle is."""
     unit = longest_s / height if longest_s > 0 else 1.0
     parts: list[tuple[Share, float]] = [

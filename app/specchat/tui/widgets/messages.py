@@ -15,6 +15,7 @@ from specchat.chat.reasoning import Kind
 from specchat.chat.records import Message as Kept
 from specchat.chat.records import State
 from specchat.engine.protocol import Notice
+from specchat.engine.remarks import left_out
 from specchat.speculation.metrics import Figures
 from specchat.tui.conversation import OpenAnswer
 from specchat.tui.widgets.answer_body import AnswerBody, GetTokens
@@ -150,7 +151,7 @@ class Answer(Said):
     ) -> None:
         super().__init__("model", message, place)
         self._note = Static("waiting for the engine", markup=False, classes="note")
-        self._alarms = Vertical(classes="alarms")
+        self._alarms = AlarmLines(classes="alarms")
         self._body = AnswerBody(opened, lambda: None, self._note, self._alarms, classes="said")
 
     @classmethod
@@ -159,7 +160,11 @@ class Answer(Said):
         record = kept.answer
         answer = cls(kept.id, place, record.opened if record else None)
         answer.write(kept.text, record.parts if record else None)
-        answer.finish(record.figures if record else None, ENDED[kept.state])
+        if record is None:
+            answer.finish(None, ENDED[kept.state])
+        else:
+            remark = left_out(record.left_out) if record.left_out else ""
+            answer.finish(record.figures, ENDED[kept.state], record.alarms, remark)
         return answer
 
     @classmethod
@@ -231,8 +236,7 @@ class Answer(Said):
         line = figures_line(figures) if figures else ""
         line = SEPARATOR.join(part for part in (ended, line) if part)
         self.note("\n".join(part for part in (remark, line) if part))
-        if alarms:
-            self._alarms.mount_all(map(AlarmLine, alarms))
+        self._alarms.show(alarms)
 
 
 class Beyond(Static):
@@ -298,3 +302,23 @@ class AlarmLine(Static, can_focus=True):
     def on_click(self) -> None:
         """The same by the mouse."""
         self.action_open()
+
+
+class AlarmLines(Vertical):
+    """The alarms of an answer."""
+
+    def __init__(self, *, classes: str) -> None:
+        super().__init__(classes=classes)
+        self._lines: list[AlarmLine] = []
+        self._composed = False
+
+    def compose(self) -> ComposeResult:
+        yield from self._lines
+        self._composed = True
+
+    def show(self, alarms: Sequence[Notice]) -> None:
+        """These are there too."""
+        lines = [AlarmLine(alarm) for alarm in alarms]
+        self._lines += lines
+        if self._composed:
+            self.mount_all(lines)

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind
 from specchat.engine.drafter_names import DrafterName
-from specchat.speculation.metrics import Figures
+from specchat.speculation.metrics import NOTHING, Figures
 from specchat.tui.rate_history import MINUTE_S, RateHistory
 from specchat.tui.wording import KIND_WORDS, SEPARATOR, bar, percent, rate, seconds, sparkline
 
@@ -69,9 +69,13 @@ class LiveFigures:
     left_out: int = 0
     """Messages for which it has no room."""
 
-    def begin_answer(self) -> None:
-        """A new answer starts; the last one's figures stay until its first round."""
-        self.rates.begin_answer()
+    def begin_answer(self, begun: Figures = NOTHING) -> None:
+        """A new answer starts; the last one's figures stay until its first round.
+
+        Args:
+            begun: the figures of what it begins with.
+        """
+        self.rates.begin_answer(begun)
 
     def add(
         self,
