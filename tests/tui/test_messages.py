@@ -257,6 +257,17 @@ async def test_a_stopped_answer_goes_on_where_it_was() -> None:
         await until_answered(pilot, 2)
         text = "The first line.\n\nThe second line"
         assert last_said(app) == text + text
+        answer = kept()[-1]
+        assert answer.answer is not None
+        figures = answer.answer.figures
+        assert figures.emitted == sum(part.emitted for part in answer.answer.parts.values())
+        tokens = app.conversation.store.tokens(answer.id)
+        assert tokens is not None
+        assert (figures.emitted, sum(tokens.sizes)) == (len(tokens.ids), len(answer.text))
+        rounds = app.conversation.store.rounds(answer)
+        assert rounds is not None
+        assert len(rounds.rounds) == figures.rounds
+        assert "".join(each.text for each in rounds.rounds) == answer.text
 
 
 async def test_an_answer_that_did_not_go_on_is_as_it_was() -> None:

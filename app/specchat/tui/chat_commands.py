@@ -50,6 +50,7 @@ class ChatCommands:
             "app.bench": self.bench,
             "chat.export": self.export,
             "chat.copy": self.copy,
+            "chat.details": lambda _: self._pane.show_details(),
             "chat.new": lambda _: app.action_new_chat(),
             "app.conversations": lambda _: app.action_conversations(),
             "app.settings": lambda _: app.action_settings(),

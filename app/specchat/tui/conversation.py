@@ -113,6 +113,12 @@ class Conversation:
             for each in said
         )
 
+    @property
+    def last_answer(self) -> Kept | None:
+        """The last answer on screen that has ended."""
+        ended = (each for each in reversed(self.path) if each.state != "writing")
+        return next((each for each in ended if each.role == "assistant"), None)
+
     def message(self, message: int) -> Kept:
         """One of its messages."""
         return self._opened().messages[message]

@@ -101,6 +101,7 @@ class ConversationPane(Vertical):
             answer=self._generate,
             open_conversation=self.open,
             copy=lambda text: self.app.copy_to_clipboard(text),
+            show_details=self.show_details,
         )
 
     def compose(self) -> ComposeResult:
@@ -238,12 +239,25 @@ class ConversationPane(Vertical):
         if message is not None:
             self.conversation.show(message)
         self._transcript.show(message)
+        self._recall_answer()
         self._changed()
 
     def go_to_messages(self) -> None:
         """Focus the last message, from where keys do something with it."""
         if path := self.conversation.path:
             self._transcript.focus(path[-1].id)
+
+    def show_details(self, message: int | None = None) -> None:
+        """Show all that is known of an answer, or of the last one."""
+        from specchat.tui.screens.details import DetailsScreen
+
+        last = self.conversation.last_answer
+        kept = last if message is None else self.conversation.message(message)
+        if kept is None:
+            self.prompt.say("There is no answer yet.")
+            return
+        rounds = self.conversation.store.rounds(kept)
+        self.app.push_screen(DetailsScreen(kept, rounds.prefill_s if rounds else None))
 
     @property
     def timeline(self) -> Timeline:
@@ -321,6 +335,14 @@ class ConversationPane(Vertical):
         self._live.clear()
         self.alarms = ()
         self.prompt.focus()
+
+    def _recall_answer(self) -> None:
+        """The figures, rounds and alarms are those of the last answer of what is shown."""
+        last = self.conversation.last_answer
+        if last is not None and last.answer is not None:
+            self._exchange.recall(last)
+            self._live.recall(last.answer)
+            self.alarms = last.answer.alarms
 
     def _show_drafter(self) -> None:
         """Tell the panel who is to guess."""

@@ -32,6 +32,7 @@ class Turns:
         answer: has the engine write an answer that was opened.
         open_conversation: shows another conversation.
         copy: takes text to the clipboard.
+        show_details: shows all that is known of an answer.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Turns:
         answer: Callable[[OpenAnswer], Awaitable[None]],
         open_conversation: Callable[[int], Awaitable[None]],
         copy: Callable[[str], None],
+        show_details: Callable[[int], None],
     ) -> None:
         self._conversation = conversation
         self._transcript = transcript
@@ -50,6 +52,7 @@ class Turns:
         self._answer = answer
         self._open_conversation = open_conversation
         self._copy = copy
+        self._show_details = show_details
         self._edited: Message | None = None
         self._put_aside = Written("")
         """What the person was writing when the editing began."""
@@ -76,6 +79,8 @@ class Turns:
                 kept = self._conversation.message(message)
                 self._copy(spoken(kept.text, kept.opened))
                 self._prompt.hint("copied")
+            case "details":
+                self._show_details(message)
             case "above":
                 self._transcript.focus(message, -1)
             case "below":

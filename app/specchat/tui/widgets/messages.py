@@ -23,7 +23,17 @@ from specchat.tui.widgets.long_text import LongText
 from specchat.tui.wording import SEPARATOR, figures_line, visible
 
 Wish = Literal[
-    "edit", "again", "go_on", "previous", "next", "branch_off", "copy", "above", "below", "leave"
+    "edit",
+    "again",
+    "go_on",
+    "previous",
+    "next",
+    "branch_off",
+    "copy",
+    "details",
+    "above",
+    "below",
+    "leave",
 ]
 
 Side = Literal["earlier", "later"]
@@ -136,6 +146,13 @@ class Answer(Said):
             "Origins",
             id="message.origins",
             tooltip="Mark its tokens by where they came from, or no longer",
+        ),
+        Binding(
+            "d",
+            "wish('details')",
+            "Details",
+            id="message.details",
+            tooltip="All its figures, and how it came about",
         ),
         Binding(
             "t",

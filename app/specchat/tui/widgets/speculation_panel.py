@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind
+from specchat.chat.records import AnswerRecord
 from specchat.engine.drafter_names import DrafterName
 from specchat.speculation.metrics import NOTHING, Figures
 from specchat.tui.rate_history import MINUTE_S, RateHistory
@@ -96,6 +97,10 @@ class LiveFigures:
         self.figures = figures
         self.n_past = n_past
 
+    def recall(self, record: AnswerRecord) -> None:
+        """Show an answer of another day."""
+        self.figures, self.parts = record.figures, record.parts
+
     def clear(self) -> None:
         """Nothing was generated in this chat."""
         self.figures = None
@@ -172,13 +177,12 @@ def _preview(drafter: DrafterName | None) -> Content:
 
 def _speed(figures: Figures, rates: RateHistory, width: int) -> list[Content]:
     covered = rates.covered_s
+    lines = [Content.styled(rate(figures.tokens_per_second or 0.0), "bold"), *_speed_up(figures)]
+    if not covered:
+        return [*lines, Content.styled("the last answer here", _MUTED)]
     span = "last minute" if covered >= MINUTE_S else f"last {math.ceil(covered)} s"
-    return [
-        Content.styled(rate(figures.tokens_per_second or 0.0), "bold"),
-        *_speed_up(figures),
-        Content.styled(sparkline(rates.columns(width)), "$primary"),
-        Content.styled(span, _MUTED),
-    ]
+    graph = Content.styled(sparkline(rates.columns(width)), "$primary")
+    return [*lines, graph, Content.styled(span, _MUTED)]
 
 
 def _speed_up(figures: Figures) -> list[Content]:
