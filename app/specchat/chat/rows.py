@@ -32,6 +32,7 @@ COPY_ANSWER = """INSERT INTO answers (message, target, draft, drafter, rule, emi
     SELECT ?, target, draft, drafter, rule, emitted, tested, accepted, decode_s,
     plain_tokens_per_second, time_to_first_token_s, record, tokens, rounds
     FROM answers WHERE message = ?"""
+ADD_TEXT = "UPDATE messages SET text = text || ? WHERE id = ?"
 ANSWER_TEXT = "SELECT conversation, parent, text FROM messages WHERE id = ?"
 SUMMARY = "SELECT id, title, pinned, archived, created_at, updated_at, setup, current"
 LIST = f"""{SUMMARY} FROM conversations

@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from specchat.chat import rows
+from specchat.chat.coming_in import ComingIn
 from specchat.chat.database import (
     Database,
     Statement,
@@ -34,8 +35,6 @@ from specchat.chat.tokens import Tokens, decode_tokens
 from specchat.chat.tree import Conversation
 from specchat.paths import data_folder
 
-SAVE_EVERY_S = 0.4
-"""How old the text of an answer may get before it is on the disk, while text keeps coming."""
 NO_ROUNDS: Mapping[int, Rounds] = {}
 UNDO_DAYS = 7
 """How long what was deleted can be brought back; then it is removed when the store is opened."""
@@ -52,11 +51,7 @@ class Store:
         self._database = database
         self._clock = clock
         self._last_id = 0
-        self._coming_in: dict[int, list[str]] = {}
-        """Text of answers under way that is not saved yet."""
-        self._follows: dict[int, Callable[[], Known | None]] = {}
-        """What tells of them what is known beside their text."""
-        self._saved_at = 0.0
+        self._coming_in = ComingIn()
         self._writer = ""
 
     @classmethod
@@ -96,7 +91,7 @@ class Store:
 
     def close(self) -> None:
         """Save what is coming in, and let go of the file."""
-        for message in list(self._coming_in):
+        for message in self._coming_in.messages:
             self.finish(message, "interrupted")
         self._database.close()
 
@@ -190,7 +185,7 @@ class Store:
             text: what it begins with.
         """
         message = self._add(conversation, parent, "assistant", "writing", text)
-        self._coming_in[message] = []
+        self._coming_in.begin(message)
         return message
 
     def begin_beside(self, answer: int) -> int:
@@ -199,45 +194,35 @@ class Store:
         ((conversation, parent, text),) = self._database.read(rows.ANSWER_TEXT, (answer,))
         message = self._add(conversation, parent, "assistant", "writing", text)
         self._database.write((rows.COPY_ANSWER, (message, answer)))
-        self._coming_in[message] = []
+        self._coming_in.begin(message)
         return message
 
     def reopen(self, message: int) -> None:
         """Go on with an answer that has ended; what comes is added to its text."""
         sql = "UPDATE messages SET state = 'writing', writer = ? WHERE id = ?"
         self._database.write((sql, (self._own_writer(), message)))
-        self._coming_in[message] = []
+        self._coming_in.begin(message)
 
     def follow(self, message: int, known: Callable[[], Known | None]) -> None:
         """Save with new text of an answer under way what this tells of it, so that both go
         together; None leaves what is kept as it is."""
-        self._follows[message] = known
+        self._coming_in.follow(message, known)
 
     def append(self, message: int, text: str) -> None:
         """Take new text of an answer under way; it is saved at least every `SAVE_EVERY_S` while
         text comes. A timer that calls `flush_if_due` four times a second sees to the last of it."""
-        self._coming_in[message].append(text)
+        self._coming_in.append(message, text)
         self.flush_if_due()
 
     def flush_if_due(self) -> None:
         """Save what came, if some of it may be `SAVE_EVERY_S` old."""
-        if time.monotonic() - self._saved_at >= SAVE_EVERY_S:
+        if self._coming_in.is_due:
             self.flush()
 
     def flush(self) -> None:
         """Save the text of all answers under way, and what is known of them."""
-        statements: list[Statement] = []
-        for message, parts in self._coming_in.items():
-            if parts:
-                sql = "UPDATE messages SET text = text || ? WHERE id = ?"
-                statements.append((sql, (clean("".join(parts)), message)))
-                known = self._known(message)
-                statements += [rows.add_answer(message, known)] if known else []
-        if statements:
-            self._database.write(*statements)
-            for parts in self._coming_in.values():
-                parts.clear()
-        self._saved_at = time.monotonic()
+        self._database.write(*self._coming_in.statements())
+        self._coming_in.saved()
 
     def finish(
         self,
@@ -256,15 +241,14 @@ class Store:
             tokens: of the whole answer, what it began with included.
             rounds: the same.
         """
-        known = Known(answer, tokens, rounds) if answer else self._known(message)
-        change = ("text || ?", "".join(self._coming_in[message])) if text is None else ("?", text)
+        known = Known(answer, tokens, rounds) if answer else self._coming_in.known(message)
+        change = ("text || ?", self._coming_in.unsaved(message)) if text is None else ("?", text)
         sql = f"UPDATE messages SET text = {change[0]}, state = ?, writer = NULL WHERE id = ?"
         statements: list[Statement] = [(sql, (clean(change[1]), state, message))]
         if known is not None:
             statements.append(rows.add_answer(message, known))
         self._database.write(*statements, (rows.USED, (self._now(), message)))
-        del self._coming_in[message]
-        self._follows.pop(message, None)
+        self._coming_in.forget([message])
         self._name(self._conversation_of(message))
 
     def edit(self, message: int, text: str) -> int:
@@ -290,9 +274,7 @@ class Store:
         self._database.write((rows.SHOW, (parent, message)), (rows.REMOVE, (message,)))
         left = "SELECT id FROM messages WHERE writer = ?"
         written = {key for (key,) in self._database.read(left, (self._own_writer(),))}
-        for gone in self._coming_in.keys() - written:
-            del self._coming_in[gone]
-            self._follows.pop(gone, None)
+        self._coming_in.forget(set(self._coming_in.messages) - written)
 
     def branch_off(self, message: int) -> int:
         """A new conversation with copies of everything from the first message to this one."""
@@ -365,10 +347,6 @@ class Store:
             raise problem_of(error, "Tried to search the conversations.") from error
 
     # Helpers
-
-    def _known(self, message: int) -> Known | None:
-        follow = self._follows.get(message)
-        return follow() if follow is not None else None
 
     def _add(
         self, conversation: int, parent: int | None, role: Role, state: State, text: str
