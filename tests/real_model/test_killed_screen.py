@@ -9,16 +9,13 @@ from support.killed_screen import QUESTION, missing_after_kill, path_kept, shown
 
 pytestmark = pytest.mark.real_model
 
-KILLS = 2
-"""Of the engine, in one chat; then of the chat. `tests/benchmarks/kills.py` does 20 of each."""
-
 
 def test_after_kill_9_no_text_that_was_shown_a_second_before_is_missing(smollm2_path: Path) -> None:
+    """`tests/benchmarks/kills.py` does the same twenty times each."""
     draw = random.Random(3)
     with shown_chat(smollm2_path) as chat:
-        for _ in range(KILLS):
-            assert missing_after_kill(chat, "engine", draw.uniform(1.1, 2.0)) == ""
-            chat.restart_engine()
+        assert missing_after_kill(chat, "engine", draw.uniform(1.1, 2.0)) == ""
+        chat.restart_engine()
         assert missing_after_kill(chat, "app", draw.uniform(1.1, 2.0)) == ""
 
     question, answer = path_kept()

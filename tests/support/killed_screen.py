@@ -28,6 +28,8 @@ OLDEST_S = 1.0
 """Text that was shown longer ago has to be there."""
 CONTEXT = " of 2.0k"
 """On the screen while a model is loaded."""
+EMPTY = "context 0 of 2.0k"
+"""On the screen while nothing was said."""
 QUESTION = "Tell me a long story about a lighthouse keeper, her brother, and a storm."
 FEWEST_LETTERS = 40
 """Of an answer on screen, so that a comparison says something."""
@@ -94,7 +96,7 @@ class ShownChat:
 @contextmanager
 def shown_chat(target: Path) -> Iterator[ShownChat]:
     """A chat with this model, ready to be asked; it is gone after the block."""
-    arguments = ["--target", str(target), "--ctx", "2048", "--temperature", "0.8"]
+    arguments = ["--target", str(target), "--ctx", "2048", "--temperature", "0"]
     with terminal() as (ours, theirs):
         termios.tcsetwinsize(theirs, (LINES, COLUMNS))
         process = subprocess.Popen(
@@ -131,6 +133,12 @@ def answer_on(lines: list[str]) -> str:
     return letters(" ".join(chat))
 
 
+def longest_answer(chat: ShownChat, moment: float) -> str:
+    """What was on the screen up to then: a single frame may be half drawn."""
+    frames = (chat.lines_at(moment - before) for before in (0.0, 0.1, 0.2, 0.3))
+    return max(map(answer_on, frames), key=len)
+
+
 def path_kept() -> list[Message]:
     """What is on the disk of the last conversation."""
     store = Store.open(default_path())
@@ -139,6 +147,14 @@ def path_kept() -> list[Message]:
         return [] if key is None else store.load(key).path
     finally:
         store.close()
+
+
+def _has_begun(chat: ShownChat) -> bool:
+    """Whether words of an answer are on the screen, and not only what goes on before them."""
+    path = path_kept()
+    if not path or path[-1].state != "writing":
+        return False
+    return min(len(answer_on(chat.lines())), len(letters(path[-1].text))) > FEWEST_LETTERS
 
 
 def missing_after_kill(chat: ShownChat, victim: Victim, seconds: float) -> str:
@@ -150,11 +166,11 @@ def missing_after_kill(chat: ShownChat, victim: Victim, seconds: float) -> str:
     Returns:
         What was on the screen a second before the kill and is not on the disk; empty if all is.
     """
-    if chat.says("  model "):
+    if not chat.says(EMPTY):
         chat.type("\x0e")  # a new chat
-        wait_until(lambda: not chat.says("  model "), "an empty chat")
+        wait_until(lambda: chat.says(EMPTY), "an empty chat")
     chat.type(f"{QUESTION}\r")
-    wait_until(lambda: len(answer_on(chat.lines())) > FEWEST_LETTERS, "an answer on the screen")
+    wait_until(lambda: _has_begun(chat), "an answer on the screen")
     time.sleep(seconds)
     engine = chat.engine
     (engine if victim == "engine" else chat.process).send_signal(signal.SIGKILL)
@@ -163,8 +179,8 @@ def missing_after_kill(chat: ShownChat, victim: Victim, seconds: float) -> str:
         chat.process.wait()
         wait_until(lambda: not engine.is_running(), "the end of the engine")
     wait_until(lambda: path_kept()[-1].state == "interrupted", "an answer that is cut off")
-    shown = answer_on(chat.lines_at(killed_at - OLDEST_S))
-    assert len(shown) > FEWEST_LETTERS
+    shown = longest_answer(chat, killed_at - OLDEST_S)
+    assert len(shown) > FEWEST_LETTERS, "\n".join(chat.lines_at(killed_at - OLDEST_S))
     answer = path_kept()[-1]
     assert answer.answer is not None
     assert answer.answer.figures.rounds > 0
