@@ -9,6 +9,7 @@ from specchat.tui.app import SpecchatApp
 from specchat.tui.transcript import MOST, PAGE
 from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.messages import Beyond, Said
+from specchat.tui.widgets.thought import Thought
 from tui.screen_driver import ask, make_app, prompt, tails, until_ready, wait_until
 
 
@@ -104,6 +105,23 @@ async def test_only_what_is_near_a_hit_is_on_screen_and_the_rest_comes_both_ways
         await wait_until(pilot, lambda: app.state == "ready" and not tails(pilot))
         assert len(said(pilot)) == PAGE
         assert len(json.loads(app.conversation.path[-1].text.strip("`"))) == 601
+
+
+async def test_an_answer_that_comes_in_is_as_it_is_when_it_comes_back_to_the_screen() -> None:
+    async with make_app("thinking").run_test(size=(80, 24)) as pilot:
+        app = await until_ready(pilot)
+        await ask(pilot, "Why?")
+        await wait_until(pilot, lambda: bool(app.query(Thought)))
+        view = app.query_one(ChatView)
+        [question, _] = app.conversation.path
+        before = view.said
+        view.post_message(Beyond.Reached("later", far=True))  # as End does from far up
+        await wait_until(pilot, lambda: view.said != before and bool(app.query(Thought)))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.state == "ready")
+        assert view.said[0].message == question.id
+        assert [str(note.render()).split(" ")[0] for note in app.query(".note")] == ["stopped"]
+        assert len(app.query(Thought)) == 1
 
 
 async def test_messages_that_fill_no_screen_are_joined_by_those_before_them() -> None:
