@@ -183,7 +183,8 @@ class Script:
                 self.finish(command, THOUGHT, figures, self.wait_for_stop(command.id))
             case "think":
                 self.open_thought(command)
-                self.answer(command, THINKING)
+                begun = f"`{json.dumps(command.begun)}`" if command.begun else ""
+                self.answer(command, begun or THINKING)
             case "echo":
                 self.answer(command, questions[-1])
             case "recall":

@@ -11,9 +11,9 @@ from specchat.chat.records import Message
 from specchat.chat.store import Store, default_path
 from specchat.tui.app import SpecchatApp
 from specchat.tui.conversation import Conversation
-from specchat.tui.transcript import MOST, PAGE
 from specchat.tui.widgets.chat_view import ChatView
-from specchat.tui.widgets.messages import Answer, Earlier, Question, Said
+from specchat.tui.widgets.messages import Answer, Question, Said
+from specchat.tui.widgets.thought import Thought
 from tui.screen_driver import (
     WIDE,
     ask,
@@ -28,7 +28,7 @@ from tui.screen_driver import (
     until_ready,
     wait_until,
 )
-from tui.scripted_engine import ANSWER
+from tui.scripted_engine import ANSWER, THINKING, THOUGHT
 
 
 def said(pilot: Pilot[None]) -> list[Said]:
@@ -188,6 +188,60 @@ async def test_an_answer_is_worded_otherwise_and_the_engine_reads_that() -> None
         assert turns == [["user", "one"], ["assistant", "my own words"], ["user", "two"]]
 
 
+async def test_an_answer_with_thinking_is_worded_otherwise_and_goes_on_from_there() -> None:
+    async with make_app("think").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        await ask_and_wait(pilot, "one")
+        await press_on(pilot, Answer, "e")
+        assert prompt(pilot).text == ANSWER.strip("\n")
+        prompt(pilot).load_text("my own words")
+        await pilot.press("enter")
+        edited = f"{THOUGHT}\n</think>\n\nmy own words"
+        await wait_until(pilot, lambda: last_said(app) == edited)
+        await wait_until(pilot, lambda: speakers(pilot) == ["you", "model\n< 2/2 >"])
+        assert len(app.query(Thought)) == 1
+        assert "</think>" not in chat(pilot)
+        [_, reply] = app.conversation.messages
+        assert (reply.role, reply.content) == ("assistant", "my own words")
+        await press_on(pilot, Answer, "g")
+        await wait_until(pilot, lambda: app.state == "ready" and last_said(app) != edited)
+        assert last_said(app) == f"{edited}`{json.dumps(edited)}`"
+        await until_answered(pilot, 3)
+        assert len(app.query(Thought)) == 1
+        assert "my own words`" in chat(pilot)
+        assert [each.text for each in kept()] == ["one", THINKING, last_said(app)]
+
+
+async def test_an_answer_that_was_gone_on_from_keeps_what_came_after_it() -> None:
+    async with make_app("recall").run_test(size=WIDE) as pilot:
+        app = await until_ready(pilot)
+        for question in ("one", "two"):
+            await ask_and_wait(pilot, question)
+        first, later = app.conversation.path[1], app.conversation.path[2:]
+        said(pilot)[1].focus()
+        await pilot.press("g")
+        await until_answered(pilot, 5)
+        assert speakers(pilot) == ["you", "model\n< 2/2 >"]
+        assert last_said(app) == 2 * first.text
+        await press_on(pilot, Answer, "left")
+        await wait_until(pilot, lambda: len(said(pilot)) == 4)
+        assert app.conversation.path[1:] == [first, *later]
+
+
+async def test_going_on_that_came_to_nothing_leaves_the_line_as_it_was() -> None:
+    store = Store.in_memory()
+    conversation = Conversation(lambda: store)
+    for question in ("one", "two"):
+        conversation.ask(question)
+        conversation.finish("an answer", "complete")
+    before = conversation.path
+    conversation.go_on(before[1].id)
+    assert conversation.path[1].text == "an answer"
+    conversation.withdraw()
+    assert conversation.path == before
+    assert len(store.load(store.conversations()[0].id).messages) == 4
+
+
 async def test_a_stopped_answer_goes_on_where_it_was() -> None:
     async with make_app("hold").run_test(size=WIDE) as pilot:
         app = await until_ready(pilot)
@@ -202,6 +256,17 @@ async def test_a_stopped_answer_goes_on_where_it_was() -> None:
         await until_answered(pilot, 2)
         text = "The first line.\n\nThe second line"
         assert last_said(app) == text + text
+        answer = kept()[-1]
+        assert answer.answer is not None
+        figures = answer.answer.figures
+        assert figures.emitted == sum(part.emitted for part in answer.answer.parts.values())
+        tokens = app.conversation.store.tokens(answer.id)
+        assert tokens is not None
+        assert (figures.emitted, sum(tokens.sizes)) == (len(tokens.ids), len(answer.text))
+        rounds = app.conversation.store.rounds(answer)
+        assert rounds is not None
+        assert len(rounds.rounds) == figures.rounds
+        assert "".join(each.text for each in rounds.rounds) == answer.text
 
 
 async def test_an_answer_that_did_not_go_on_is_as_it_was() -> None:
@@ -260,67 +325,6 @@ async def test_messages_wait_for_the_answer_that_is_written() -> None:
             await press_on(pilot, Question, key)
             assert "Esc" in hint(pilot)
         assert len(app.conversation.path) == 2
-
-
-def long_conversation(n_messages: int) -> int:
-    """A conversation on the disk; what the store calls it."""
-    store = Store.open(default_path())
-    key, parent = store.new(), None
-    for number in range(0, n_messages, 2):
-        parent = store.ask(key, f"question {number}", parent)
-        answer = store.begin_answer(key, parent)
-        store.finish(answer, "complete", text=f"answer {number + 1}")
-        parent = answer
-    store.close()
-    return key
-
-
-async def test_a_long_conversation_opens_at_its_end_and_comes_back_on_scrolling() -> None:
-    key = long_conversation(100)
-    async with make_app("echo").run_test(size=(80, 24)) as pilot:
-        app = await until_ready(pilot)
-        await app.conversations.open(key)
-        await wait_until(pilot, lambda: len(said(pilot)) == PAGE)
-        view = pilot.app.query_one(ChatView)
-        assert str(pilot.app.query_one(Earlier).render()).startswith("80 earlier")
-        await wait_until(pilot, lambda: view.scroll_y >= view.max_scroll_y - 1)
-        prompt(pilot).focus()
-        view.scroll_home(animate=False)
-        await wait_until(pilot, lambda: len(said(pilot)) == 2 * PAGE)
-        [seen] = [each for each in said(pilot) if each.message == app.conversation.path[80].id]
-        assert view.content_region.y <= seen.region.y <= view.content_region.y + 2
-        assert str(pilot.app.query_one(Earlier).render()).startswith("60 earlier")
-
-
-async def test_what_is_far_up_leaves_the_screen_but_not_the_conversation() -> None:
-    key = long_conversation(2 * MOST)
-    async with make_app("recall").run_test(size=(80, 24)) as pilot:
-        app = await until_ready(pilot)
-        await app.conversations.open(key, app.conversation.store.load(key).path[PAGE].id)
-        await wait_until(pilot, lambda: len(said(pilot)) > MOST)
-        pilot.app.query_one(ChatView).scroll_end(animate=False)
-        await ask(pilot, "and now?")
-        await wait_until(pilot, lambda: len(app.conversation.path) == 2 * MOST + 2)
-        await wait_until(pilot, lambda: app.state == "ready")
-        assert len(said(pilot)) == MOST - PAGE
-        assert len(json.loads(last_said(app).strip("`"))) == 2 * MOST + 1
-
-
-async def test_a_message_that_was_looked_for_is_in_view_and_typing_goes_on() -> None:
-    key = long_conversation(100)
-    async with make_app("echo").run_test(size=(80, 24)) as pilot:
-        app = await until_ready(pilot)
-        wanted = app.conversation.store.load(key).path[10].id
-        await app.conversations.open(key, wanted)
-        view = pilot.app.query_one(ChatView)
-        await wait_until(
-            pilot,
-            lambda: any(
-                e.message == wanted and view.region.overlaps(e.region) for e in said(pilot)
-            ),
-        )
-        await pilot.press("r", "e", "d")
-        assert prompt(pilot).text == "red"
 
 
 async def test_a_conversation_that_cannot_be_saved_goes_on_and_says_so() -> None:

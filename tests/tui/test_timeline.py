@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from specchat.chat.rounds import AnswerRound
 from specchat.speculation.metrics import Figures
 from specchat.tui.screens.timeline import TimelineScreen
-from specchat.tui.timeline import Timeline, TimelineRound
+from specchat.tui.timeline import Timeline
 from specchat.tui.timeline_chart import (
     Heights,
     chart,
@@ -31,8 +32,8 @@ def one_round(
     verify_s: float = 0.03,
     own_s: float = 0.0,
     text: str = "so on",
-) -> TimelineRound:
-    return TimelineRound(
+) -> AnswerRound:
+    return AnswerRound(
         text=text,
         kind="answer",
         drafted=drafted,
@@ -46,7 +47,7 @@ def one_round(
     )
 
 
-def timeline(*rounds: TimelineRound) -> Timeline:
+def timeline(*rounds: AnswerRound) -> Timeline:
     made = Timeline()
     made.rounds += rounds
     made.prefill_s = 0.5
@@ -58,7 +59,7 @@ def timeline(*rounds: TimelineRound) -> Timeline:
     return made
 
 
-def rows(*rounds: TimelineRound, size: Heights, width: int = 6, cursor: int = 0) -> list[str]:
+def rows(*rounds: AnswerRound, size: Heights, width: int = 6, cursor: int = 0) -> list[str]:
     return chart(rounds, cursor, size, width).plain.split("\n")
 
 
@@ -147,7 +148,7 @@ def test_the_summary_has_the_answer_in_a_line() -> None:
         (one_round(0, 0), "no guesses, 1 token of the target's own"),
     ],
 )
-def test_a_round_is_told_in_words(made: TimelineRound, outcome: str) -> None:
+def test_a_round_is_told_in_words(made: AnswerRound, outcome: str) -> None:
     first, reason, times, text = in_words(timeline(made), 0)
 
     assert first == outcome

@@ -223,3 +223,37 @@ def test_one_round_longer_than_the_window_counts_whole() -> None:
 
 def test_without_time_passed_there_is_no_rate() -> None:
     assert rates((0.0, 0)) == [0.0]
+
+
+def test_figures_of_an_answer_that_went_on_are_those_of_all_its_rounds() -> None:
+    def meter(*rounds: tuple[int, int], prompt: int) -> Meter:
+        made = Meter(prompt, 4)
+        for drafted, accepted in rounds:
+            made.add_round(
+                drafted=drafted, accepted=accepted, emitted=accepted + 1, round_s=0.5,
+                draft_s=0.125, verify_s=0.25, draft_decode_s=0.0625, by_ngram=accepted == 3,
+                step_back_s=0.03125, replayed=accepted,
+            )  # fmt: skip
+        return made
+
+    first, second = [(4, 2), (0, 0), (3, 3)], [(4, 0), (2, 1)]
+    begun, more = meter(*first, prompt=9), meter(*second, prompt=40)
+    begun.time_to_first_token_s, more.time_to_first_token_s = 1.5, 0.5
+    begun.reused_tokens, more.reused_tokens = 5, 39
+    whole = meter(*first, *second, prompt=9)
+    whole.time_to_first_token_s, whole.reused_tokens = 1.5, 5
+
+    assert begun.figures().plus(more.figures()) == whole.figures()
+    assert Figures().plus(more.figures()) == more.figures()
+    assert begun.figures().plus(Figures()) == begun.figures()
+
+
+def test_the_plain_rate_of_both_parts_is_what_they_would_have_come_at() -> None:
+    begun = Figures(rounds=1, emitted=30, decode_s=1.0, drafted=1, plain_tokens_per_second=10.0)
+    more = Figures(rounds=1, emitted=10, decode_s=1.0, drafted=1, plain_tokens_per_second=5.0)
+    unknown = Figures(rounds=1, emitted=10, decode_s=1.0)
+
+    assert begun.plus(more).plain_tokens_per_second == pytest.approx(40 / (3.0 + 2.0))
+    assert begun.plus(more).speed_up == pytest.approx(5.0 / 2.0)
+    assert begun.plus(unknown).plain_tokens_per_second == 10.0
+    assert unknown.plus(begun).plain_tokens_per_second == 10.0

@@ -13,6 +13,7 @@ from specchat.chat.reasoning import (
     Kind,
     Splitter,
     Tags,
+    lead,
     split,
     spoken,
     tags_named,
@@ -203,6 +204,26 @@ def test_an_open_block_knows_the_fence_that_closes_it() -> None:
 
 def test_what_is_spoken_is_the_answer_without_its_thoughts() -> None:
     assert spoken("<think>hm</think>\n\nSo:\n```\nx\n```\n") == "So:\n```\nx\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "opened", "before"),
+    [
+        ("Hm.\n</think>\n\nYes.", THINK, "Hm.\n</think>\n\n"),
+        ("<think>Hm.</think>\nYes, <b>no</b>.", None, "<think>Hm.</think>\n"),
+        ("Hm, cut o", THINK, "Hm, cut o\n</think>\n\n"),
+        ("</think>Yes.", THINK, "</think>"),
+        ("", THINK, "\n</think>\n\n"),
+        ("\nYes.", None, ""),
+        ("", None, ""),
+    ],
+    ids=["opened", "of its own", "never closed", "none", "not begun", "without tags", "empty"],
+)
+def test_other_words_take_the_place_of_what_was_said_after_the_thinking(
+    text: str, opened: Tags | None, before: str
+) -> None:
+    assert lead(text, opened) == before
+    assert spoken(f"{before}Maybe.", opened) == "Maybe."
 
 
 def test_each_kind_of_text_has_figures_of_its_own() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from specchat.chat.database import StoreProblem
+from specchat.chat.known import Known
 from specchat.chat.records import AnswerRecord, Setup
 from specchat.chat.store import UNDO_DAYS, Store
 from specchat.chat.tokens import ORIGINS, TokenLog, Tokens
@@ -110,6 +111,20 @@ def test_closing_keeps_an_answer_under_way_as_interrupted(store: Store, path: Pa
     again.close()
 
     assert (kept.text, kept.state) == ("So far", "interrupted")
+
+
+def test_what_is_known_of_an_answer_is_saved_with_its_text(store: Store, path: Path) -> None:
+    tokens = Tokens((5, 6), bytes(2), (3, 3))
+    conversation = store.new()
+    answer = store.begin_answer(conversation, store.ask(conversation, "Well?", None))
+    store.follow(answer, lambda: Known(RECORD, tokens))
+    store.append(answer, "So far")
+    store.flush()
+    other = Store.open(path)
+    seen = other.message(answer)
+    assert (seen.text, seen.state, seen.answer) == ("So far", "writing", RECORD)
+    assert other.tokens(answer) == tokens
+    other.close()
 
 
 def test_the_whole_text_at_the_end_counts(store: Store) -> None:

@@ -262,7 +262,7 @@ def test_a_newer_database_is_refused_and_never_touched(path: Path) -> None:
     question(store, "of the future")
     store.close()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("INSERT INTO migrations VALUES (2, 'telepathy', 0)")
+        connection.execute("INSERT INTO migrations VALUES (99, 'telepathy', 0)")
     before = files(path.parent)
     with pytest.raises(UnusableStore, match=r"written by a newer specchat.*Update specchat"):
         Store.open(path)

@@ -78,9 +78,12 @@ SEARCH = (
     END""",
 )
 
+ROUNDS = ("ALTER TABLE answers ADD COLUMN rounds BLOB",)
+
 MIGRATIONS: Sequence[Migration] = (
     ("conversations and messages", CONVERSATIONS),
     ("search", SEARCH),
+    ("rounds of answers", ROUNDS),
 )
 
 

@@ -137,6 +137,11 @@ class Splitter:
         return tuple(self._spans)
 
     @property
+    def open_tags(self) -> Tags | None:
+        """The tags of the thinking under way; None outside of it."""
+        return self._thinking
+
+    @property
     def open_fence(self) -> str:
         """The fence that would close the code block under way; empty outside of one."""
         return self._fence
@@ -267,6 +272,18 @@ def spoken(text: str, opened: Tags | None = None) -> str:
     """What the answer says, as Markdown: without its thinking."""
     spans = split(text, opened)
     return "".join(text[span.start : span.end] for span in spans if span.kind != "thinking")
+
+
+def lead(text: str, opened: Tags | None = None) -> str:
+    """Everything before the first word that an answer says: its thinking, with the tags around it.
+    Thinking that goes on to the end is closed."""
+    splitter = Splitter(opened)
+    splitter.add(text)
+    spans = splitter.finish()
+    said = next((span for span in spans if span.kind != "thinking"), None)
+    if said is not None:
+        return text[: said.start] if opened or spans[0].kind == "thinking" else ""
+    return f"{text.rstrip()}\n{tags.close}\n\n" if (tags := splitter.open_tags) else text
 
 
 def remembered(text: str, opened: Tags | None = None) -> str:

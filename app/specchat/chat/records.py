@@ -1,11 +1,13 @@
 """What is kept of conversations: plain data. Times are milliseconds since 1970."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind, Tags, tags_named
+from specchat.notices import Notice
 from specchat.speculation.metrics import Figures
 from specchat.speculation.settings import (
     DraftLength,
@@ -41,13 +43,38 @@ class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
     rule: Rule
     draft_length: DraftLength
     sampling: SamplingSettings
-    seed: int
-    """The one that was used."""
+    seed: int | None
+    """The one that was used; None: it was drawn anew, and the answer was cut off before it was
+    told."""
     figures: Figures
     parts: dict[Kind, PartFigures] = {}
     """The same by kind of text, as far as it was followed."""
     opened: str | None = None
     """The name of the tags, in `reasoning.TAGS`, that the prompt left open."""
+    left_out: int = 0
+    """The first so many messages of the conversation did not fit and were not in the prompt."""
+    alarms: tuple[Notice, ...] = ()
+    """What made it slower than it need be."""
+    edited: bool = False
+    """The person has worded it otherwise; the figures are of what the model wrote after that."""
+
+    def with_alarms(self, alarms: Iterable[Notice]) -> "AnswerRecord":
+        """With these alarms too, one of a kind."""
+        by_kind = {alarm.kind: alarm for alarm in (*self.alarms, *alarms)}
+        return msgspec.structs.replace(self, alarms=tuple(by_kind.values()))
+
+    def after(self, begun: "AnswerRecord") -> "AnswerRecord":
+        """Of an answer that went on, given what was kept of its beginning; figures are of all of
+        it already."""
+        left_out = max(self.left_out, begun.left_out)
+        record = msgspec.structs.replace(self, left_out=left_out, edited=begun.edited)
+        return record.with_alarms(begun.alarms)
+
+    def as_edited(self) -> "AnswerRecord":
+        """Of the same answer in a person's words: nothing was drawn, drafted or measured."""
+        return msgspec.structs.replace(
+            self, figures=Figures(), parts={}, left_out=0, alarms=(), edited=True
+        )
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from specchat.chat.database import Statement
+from specchat.chat.known import Known
 from specchat.chat.records import AnswerRecord, Message, Setup, State, Summary
-from specchat.chat.tokens import Tokens, encode_tokens
+from specchat.chat.rounds import encode_rounds
+from specchat.chat.tokens import encode_tokens
 from specchat.chat.tree import Conversation
 
 Record = TypeVar("Record")
@@ -22,9 +24,16 @@ ADD_MESSAGE = (
 )
 ADD_ANSWER = (
     "INSERT OR REPLACE INTO answers (message, target, draft, drafter, rule, emitted, tested,"
-    " accepted, decode_s, plain_tokens_per_second, time_to_first_token_s, record, tokens)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " accepted, decode_s, plain_tokens_per_second, time_to_first_token_s, record, tokens, rounds)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+COPY_ANSWER = """INSERT INTO answers (message, target, draft, drafter, rule, emitted, tested,
+    accepted, decode_s, plain_tokens_per_second, time_to_first_token_s, record, tokens, rounds)
+    SELECT ?, target, draft, drafter, rule, emitted, tested, accepted, decode_s,
+    plain_tokens_per_second, time_to_first_token_s, record, tokens, rounds
+    FROM answers WHERE message = ?"""
+ADD_TEXT = "UPDATE messages SET text = text || ? WHERE id = ?"
+ANSWER_TEXT = "SELECT conversation, parent, text FROM messages WHERE id = ?"
 SUMMARY = "SELECT id, title, pinned, archived, created_at, updated_at, setup, current"
 LIST = f"""{SUMMARY} FROM conversations
     WHERE deleted_at IS NULL AND archived = ? ORDER BY pinned DESC, updated_at DESC LIMIT ?"""
@@ -87,8 +96,9 @@ def message_of(row: Sequence[Any]) -> Message:
     )
 
 
-def add_answer(message: int, answer: AnswerRecord, tokens: Tokens | None) -> Statement:
+def add_answer(message: int, known: Known) -> Statement:
     """The statement that keeps how an answer came about, in place of what was kept before."""
+    answer, tokens, rounds = known
     figures = answer.figures
     return ADD_ANSWER, (
         message,
@@ -104,6 +114,7 @@ def add_answer(message: int, answer: AnswerRecord, tokens: Tokens | None) -> Sta
         figures.time_to_first_token_s,
         encode(answer),
         None if tokens is None else encode_tokens(tokens),
+        None if rounds is None else encode_rounds(rounds),
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from specchat.chat import rows
+from specchat.chat.coming_in import ComingIn
 from specchat.chat.database import (
     Database,
     Statement,
@@ -23,8 +24,10 @@ from specchat.chat.database import (
     copied_to_memory,
     problem_of,
 )
+from specchat.chat.known import Known
 from specchat.chat.reasoning import spoken, tags_named
 from specchat.chat.records import AnswerRecord, Found, Message, Role, Setup, State, Summary
+from specchat.chat.rounds import Rounds, decode_rounds
 from specchat.chat.rows import clean
 from specchat.chat.search import search
 from specchat.chat.titles import make_title
@@ -32,8 +35,7 @@ from specchat.chat.tokens import Tokens, decode_tokens
 from specchat.chat.tree import Conversation
 from specchat.paths import data_folder
 
-SAVE_EVERY_S = 0.5
-"""How old the text of an answer may get before it is on the disk, while text keeps coming."""
+NO_ROUNDS: Mapping[int, Rounds] = {}
 UNDO_DAYS = 7
 """How long what was deleted can be brought back; then it is removed when the store is opened."""
 
@@ -49,9 +51,7 @@ class Store:
         self._database = database
         self._clock = clock
         self._last_id = 0
-        self._coming_in: dict[int, list[str]] = {}
-        """Text of answers under way that is not saved yet."""
-        self._saved_at = 0.0
+        self._coming_in = ComingIn()
         self._writer = ""
 
     @classmethod
@@ -91,7 +91,7 @@ class Store:
 
     def close(self) -> None:
         """Save what is coming in, and let go of the file."""
-        for message in list(self._coming_in):
+        for message in self._coming_in.messages:
             self.finish(message, "interrupted")
         self._database.close()
 
@@ -182,37 +182,47 @@ class Store:
         """Begin an answer, beside any other answer of the same parent.
 
         Args:
-            text: what it begins with, such as an edited answer that goes on.
+            text: what it begins with.
         """
         message = self._add(conversation, parent, "assistant", "writing", text)
-        self._coming_in[message] = []
+        self._coming_in.begin(message)
+        return message
+
+    def begin_beside(self, answer: int) -> int:
+        """Begin an answer beside another one, with all that this one has said and what is kept of
+        it."""
+        ((conversation, parent, text),) = self._database.read(rows.ANSWER_TEXT, (answer,))
+        message = self._add(conversation, parent, "assistant", "writing", text)
+        self._database.write((rows.COPY_ANSWER, (message, answer)))
+        self._coming_in.begin(message)
         return message
 
     def reopen(self, message: int) -> None:
         """Go on with an answer that has ended; what comes is added to its text."""
         sql = "UPDATE messages SET state = 'writing', writer = ? WHERE id = ?"
         self._database.write((sql, (self._own_writer(), message)))
-        self._coming_in[message] = []
+        self._coming_in.begin(message)
+
+    def follow(self, message: int, known: Callable[[], Known | None]) -> None:
+        """Save with new text of an answer under way what this tells of it, so that both go
+        together; None leaves what is kept as it is."""
+        self._coming_in.follow(message, known)
 
     def append(self, message: int, text: str) -> None:
         """Take new text of an answer under way; it is saved at least every `SAVE_EVERY_S` while
-        text comes. A timer that calls `flush` twice a second sees to the last of it."""
-        self._coming_in[message].append(text)
-        if time.monotonic() - self._saved_at >= SAVE_EVERY_S:
+        text comes. A timer that calls `flush_if_due` four times a second sees to the last of it."""
+        self._coming_in.append(message, text)
+        self.flush_if_due()
+
+    def flush_if_due(self) -> None:
+        """Save what came, if some of it may be `SAVE_EVERY_S` old."""
+        if self._coming_in.is_due:
             self.flush()
 
     def flush(self) -> None:
-        """Save the text of all answers under way."""
-        statements: list[Statement] = [
-            ("UPDATE messages SET text = text || ? WHERE id = ?", (clean("".join(parts)), message))
-            for message, parts in self._coming_in.items()
-            if parts
-        ]
-        if statements:
-            self._database.write(*statements)
-            for parts in self._coming_in.values():
-                parts.clear()
-        self._saved_at = time.monotonic()
+        """Save the text of all answers under way, and what is known of them."""
+        self._database.write(*self._coming_in.statements())
+        self._coming_in.saved()
 
     def finish(
         self,
@@ -221,27 +231,37 @@ class Store:
         answer: AnswerRecord | None = None,
         tokens: Tokens | None = None,
         text: str | None = None,
+        rounds: Rounds | None = None,
     ) -> None:
         """End an answer.
 
         Args:
+            answer: how it came about; without it, what `follow` tells.
             text: the whole of it; without it, what was appended stands.
             tokens: of the whole answer, what it began with included.
+            rounds: the same.
         """
-        change = ("text || ?", "".join(self._coming_in[message])) if text is None else ("?", text)
+        known = Known(answer, tokens, rounds) if answer else self._coming_in.known(message)
+        change = ("text || ?", self._coming_in.unsaved(message)) if text is None else ("?", text)
         sql = f"UPDATE messages SET text = {change[0]}, state = ?, writer = NULL WHERE id = ?"
         statements: list[Statement] = [(sql, (clean(change[1]), state, message))]
-        if answer is not None:
-            statements.append(rows.add_answer(message, answer, tokens))
+        if known is not None:
+            statements.append(rows.add_answer(message, known))
         self._database.write(*statements, (rows.USED, (self._now(), message)))
-        del self._coming_in[message]
+        self._coming_in.forget([message])
         self._name(self._conversation_of(message))
 
     def edit(self, message: int, text: str) -> int:
-        """Another wording of a message, as its sibling; it is the current message then."""
+        """Another wording of a message, as its sibling; it is the current message then.
+
+        Who answered, and which tags its prompt left open, are kept with an answer.
+        """
         sql = "SELECT conversation, parent, role FROM messages WHERE id = ?"
         ((conversation, parent, role),) = self._database.read(sql, (message,))
-        return self._add(conversation, parent, role, "complete", text)
+        edited = self._add(conversation, parent, role, "complete", text)
+        if (record := self.message(message).answer) is not None:
+            self._database.write(rows.add_answer(edited, Known(record.as_edited())))
+        return edited
 
     def show(self, message: int) -> None:
         """Make this the current message, the end of the line on screen."""
@@ -254,26 +274,40 @@ class Store:
         self._database.write((rows.SHOW, (parent, message)), (rows.REMOVE, (message,)))
         left = "SELECT id FROM messages WHERE writer = ?"
         written = {key for (key,) in self._database.read(left, (self._own_writer(),))}
-        self._coming_in = {key: self._coming_in[key] for key in self._coming_in if key in written}
+        self._coming_in.forget(set(self._coming_in.messages) - written)
 
     def branch_off(self, message: int) -> int:
         """A new conversation with copies of everything from the first message to this one."""
         old = self.load(self._conversation_of(message))
         line = old.path_to(message)
         tokens = {each.id: kept for each in line if (kept := self.tokens(each.id))}
+        rounds = {each.id: made for each in line if (made := self.rounds(each))}
         summary = replace(old.summary, pinned=False, archived=False, updated_at=self._now())
-        return self.add_copy(Conversation(summary, old.setup, line, message), tokens)
+        return self.add_copy(Conversation(summary, old.setup, line, message), tokens, rounds)
 
     def tokens(self, message: int) -> Tokens | None:
         """The tokens of an answer; None where they were not kept."""
         found = self._database.read("SELECT tokens FROM answers WHERE message = ?", (message,))
         return decode_tokens(found[0][0]) if found and found[0][0] is not None else None
 
-    def add_copy(self, source: Conversation, tokens: Mapping[int, Tokens]) -> int:
+    def rounds(self, answer: Message) -> Rounds | None:
+        """The rounds of an answer; None where they were not kept."""
+        found = self._database.read("SELECT rounds FROM answers WHERE message = ?", (answer.id,))
+        if not found or found[0][0] is None:
+            return None
+        return decode_rounds(found[0][0], answer.text)
+
+    def add_copy(
+        self,
+        source: Conversation,
+        tokens: Mapping[int, Tokens],
+        rounds: Mapping[int, Rounds] = NO_ROUNDS,
+    ) -> int:
         """Save a conversation under new ids, such as an imported one.
 
         Args:
             tokens: of its answers, by message.
+            rounds: the same.
         """
         conversation = self._new_id()
         ids: dict[int | None, int | None] = {None: None}
@@ -284,7 +318,8 @@ class Store:
             row = (message, conversation, ids[each.parent], each.role, state, None)
             statements.append((rows.ADD_MESSAGE, (*row, each.created_at, clean(each.text))))
             if each.answer is not None:
-                statements.append(rows.add_answer(message, each.answer, tokens.get(each.id)))
+                known = Known(each.answer, tokens.get(each.id), rounds.get(each.id))
+                statements.append(rows.add_answer(message, known))
         summary = source.summary
         values = (
             *(conversation, clean(summary.title), bool(summary.title)),

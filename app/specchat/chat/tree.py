@@ -58,6 +58,10 @@ class Conversation:
         """The wordings or tries in this place, itself among them, the oldest first."""
         return self._children[self.messages[message].parent]
 
+    def goes_on(self, message: int) -> bool:
+        """Whether anything was said after it."""
+        return bool(self._children.get(message))
+
     def newest_below(self, message: int | None) -> int | None:
         """The end of the line that goes on from here, by the newest at each turn."""
         while children := self._children.get(message):

@@ -11,6 +11,7 @@ import msgspec
 
 from specchat.engine.drafter_names import DrafterName
 from specchat.errors import InvalidSetting, SpecchatError
+from specchat.notices import Notice as Notice
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory_estimate import CacheType
 from specchat.pairing.shape import MOST_SNAPSHOTS
@@ -212,25 +213,6 @@ class EngineFacts(msgspec.Struct, frozen=True, kw_only=True):
     llama_cpp: str
     backend: str
     """Names of the compute devices, comma separated, such as `CPU` or `CUDA0, CPU`."""
-
-
-class Notice(msgspec.Struct, frozen=True):
-    """Something the person should know that stops nothing."""
-
-    kind: str
-    title: str
-    message: str
-    help: str
-
-    @classmethod
-    def without_draft(cls, error: SpecchatError) -> "Notice":
-        """The chat goes on without the draft, model or head, that this error is about."""
-        return cls(
-            kind=error.kind,
-            title="Going on without the draft",
-            message=f"{error.message} Guesses come from the conversation itself (n-gram).",
-            help=error.next_step,
-        )
 
 
 class DevicesFound(msgspec.Struct, frozen=True, tag=True, kw_only=True):

@@ -5,6 +5,8 @@ in JSON and in the code.
 """
 
 from collections import deque
+from collections.abc import Sequence
+from itertools import zip_longest
 
 import msgspec
 
@@ -58,6 +60,45 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """tok/s without drafting, measured in this conversation at a like depth of context."""
     plain_age_s: float | None = None
     """How long ago that was measured, in seconds."""
+
+    def plus(self, later: "Figures") -> "Figures":
+        """Of an answer that went on: these, and what came when it did.
+
+        Counts and seconds are sums, so that every ratio is of sums. What was read before the first
+        token, and how long that took, is of the beginning. The plain rate is what both parts
+        together would have come at.
+        """
+        if not self.rounds:
+            return later
+        if not later.rounds:
+            return self
+        return Figures(
+            prompt_tokens=self.prompt_tokens,
+            reused_tokens=self.reused_tokens,
+            emitted=self.emitted + later.emitted,
+            rounds=self.rounds + later.rounds,
+            drafted=self.drafted + later.drafted,
+            tested=self.tested + later.tested,
+            accepted=self.accepted + later.accepted,
+            accepted_histogram=_sums(self.accepted_histogram, later.accepted_histogram),
+            tested_at=_sums(self.tested_at, later.tested_at),
+            accepted_ngram=self.accepted_ngram + later.accepted_ngram,
+            time_to_first_token_s=self.time_to_first_token_s,
+            decode_s=self.decode_s + later.decode_s,
+            draft_s=self.draft_s + later.draft_s,
+            verify_s=self.verify_s + later.verify_s,
+            draft_decode_s=self.draft_decode_s + later.draft_decode_s,
+            step_back_s=self.step_back_s + later.step_back_s,
+            replayed=self.replayed + later.replayed,
+            plain_tokens_per_second=self._plain_with(later),
+            plain_age_s=self.plain_age_s if later.plain_age_s is None else later.plain_age_s,
+        )
+
+    def _plain_with(self, later: "Figures") -> float | None:
+        plain, then = self.plain_tokens_per_second, later.plain_tokens_per_second
+        if not plain or not then:
+            return then or plain
+        return (self.emitted + later.emitted) / (self.emitted / plain + later.emitted / then)
 
     @property
     def speed_up(self) -> float | None:
@@ -117,6 +158,13 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
             for i, tested in enumerate(self.tested_at)
             if tested
         )
+
+
+NOTHING = Figures()
+
+
+def _sums(these: Sequence[int], those: Sequence[int]) -> tuple[int, ...]:
+    return tuple(map(sum, zip_longest(these, those, fillvalue=0)))
 
 
 class Meter:
@@ -200,10 +248,13 @@ class SlidingRate:
     """Tokens per second over the last `RATE_WINDOW_S` seconds of decoding.
 
     Tokens come in bursts, a round at a time, so the rate of one round says little.
+
+    Args:
+        begun: the totals before the first round.
     """
 
-    def __init__(self) -> None:
-        self._points: deque[tuple[float, int]] = deque([(0.0, 0)])
+    def __init__(self, begun: Figures = NOTHING) -> None:
+        self._points: deque[tuple[float, int]] = deque([(begun.decode_s, begun.emitted)])
 
     def add(self, figures: Figures) -> float:
         """The rate after this round, from its running totals."""

@@ -1,10 +1,12 @@
-"""What is learnt of an answer while it is written: its tokens, its parts, its rounds."""
+"""What is learnt of an answer while it is written: its figures, tokens, parts and rounds."""
 
 from specchat.chat.parts import PartFigures, PartMeter
 from specchat.chat.reasoning import Kind, tags_named
 from specchat.chat.records import Message
+from specchat.chat.rounds import Rounds
 from specchat.chat.tokens import TokenLog, Tokens
 from specchat.engine.protocol import Finished, PromptProgress, Round
+from specchat.speculation.metrics import NOTHING
 from specchat.tui.timeline import Timeline
 
 
@@ -13,12 +15,21 @@ class AnswerLog:
 
     Args:
         begun: the answer as it was, where it goes on from there.
+        tokens: those of it, where they were kept.
+        rounds: those of it, where they were kept.
     """
 
-    def __init__(self, begun: Message | None = None) -> None:
+    def __init__(
+        self,
+        begun: Message | None = None,
+        tokens: Tokens | None = None,
+        rounds: Rounds | None = None,
+    ) -> None:
         record = begun.answer if begun else None
         self._begun = begun.text if begun else ""
         self._earlier = record.parts if record else {}
+        self._earlier_figures = record.figures if record else NOTHING
+        self._earlier_tokens = tokens
         self._log = TokenLog()
         self._length = 0
         """Characters that came so far."""
@@ -26,8 +37,10 @@ class AnswerLog:
         """How many tokens are part of the answer; known at its end."""
         self.opened = record.opened if record else None
         """The name of the tags that the prompt left open."""
+        self.figures = self._earlier_figures
+        """Of the whole answer so far."""
         self._meter = self._new_meter()
-        self.timeline = Timeline()
+        self.timeline = Timeline(rounds, self.figures, start=len(self._begun))
 
     def hear(self, event: PromptProgress | Round | Finished) -> None:
         """Take an event of this answer."""
@@ -45,10 +58,13 @@ class AnswerLog:
                     source=event.source,
                 )
                 self._length += len(event.text)
-                self.timeline.add(event, self._meter.add(event.text, event.figures))
+                self.figures = self._earlier_figures.plus(event.figures)
+                kind = self._meter.add(event.text, event.figures)
+                self.timeline.add(event, kind, self.figures)
             case Finished():
                 self._kept = len(event.tokens)
                 self._length = len(event.text)
+                self.figures = self._earlier_figures.plus(event.figures)
                 self.timeline.ended = True
 
     def end(self) -> None:
@@ -57,8 +73,9 @@ class AnswerLog:
 
     @property
     def tokens(self) -> Tokens:
-        """Those that came, without what the answer began with."""
-        return self._log.tokens(self._kept).within(self._length)
+        """Those of the whole answer so far, as far as they are known."""
+        new = self._log.tokens(self._kept).within(self._length)
+        return self._earlier_tokens.plus(new) if self._earlier_tokens else new
 
     @property
     def parts(self) -> dict[Kind, PartFigures]:

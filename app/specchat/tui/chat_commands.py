@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from specchat.chat.reasoning import Tags, tags_named
+from specchat.chat.reasoning import Tags
 from specchat.engine.protocol import Notice
 from specchat.tui.bench_command import bench_command
 from specchat.tui.command_runner import Obey
@@ -54,6 +54,7 @@ class ChatCommands:
             "app.bench": self.bench,
             "chat.export": self.export,
             "chat.copy": self.copy,
+            "chat.details": lambda _: self._pane.show_details(),
             "chat.new": lambda _: app.action_new_chat(),
             "app.conversations": lambda _: app.action_conversations(),
             "app.settings": lambda _: app.action_settings(),
@@ -135,8 +136,9 @@ def last_answer(conversation: Conversation) -> tuple[str, Tags | None] | None:
         if message.role != "assistant":
             continue
         text = conversation.text_of(message)
+        opened = conversation.opened_of(message)
         if text.strip():
-            return text, tags_named(message.answer.opened if message.answer else None)
+            return text, opened
     return None
 
 

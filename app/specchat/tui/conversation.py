@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from specchat.chat.reasoning import remembered
-from specchat.chat.records import AnswerRecord, Setup, State
+from specchat.chat.known import Known
+from specchat.chat.reasoning import Tags, lead, remembered, tags_named
 from specchat.chat.records import Message as Kept
+from specchat.chat.records import Setup, State
 from specchat.chat.tokens import Tokens
 from specchat.chat.tree import Conversation as Tree
 from specchat.engine.protocol import Message
@@ -33,6 +34,12 @@ class OpenAnswer:
     """What was asked just now; empty for another answer to an old question."""
     parts: list[str] = field(default_factory=list)
     stopping: bool = False
+    opened: str | None = None
+    """The name of the tags that its prompt left open."""
+    note: str | None = None
+    """What is going on, in words; None while it waits for the engine."""
+    tokens: Callable[[], Tokens | None] = lambda: None
+    """Gives the tokens of all its text so far."""
 
     @property
     def text(self) -> str:
@@ -40,9 +47,9 @@ class OpenAnswer:
         return "".join(self.parts)
 
     @property
-    def whole(self) -> str:
-        """The same, after what it began with."""
-        return (self.begun.text if self.begun is not None else "") + self.text
+    def whole_text(self) -> str:
+        """What it began with, and what came so far."""
+        return (self.begun.text if self.begun else "") + self.text
 
 
 class Conversation:
@@ -109,7 +116,20 @@ class Conversation:
     def text_of(self, message: Kept) -> str:
         """What a message says, the open answer as far as it has come."""
         answer = self.open
-        return answer.whole if answer and answer.message == message.id else message.text
+        return answer.whole_text if answer and answer.message == message.id else message.text
+
+    def opened_of(self, message: Kept) -> Tags | None:
+        """The tags that the prompt left open before a message, the open answer's as well."""
+        answer = self.open
+        if answer and answer.message == message.id:
+            return tags_named(answer.opened)
+        return message.opened
+
+    @property
+    def last_answer(self) -> Kept | None:
+        """The last answer on screen that has ended."""
+        ended = (each for each in reversed(self.path) if each.state != "writing")
+        return next((each for each in ended if each.role == "assistant"), None)
 
     def message(self, message: int) -> Kept:
         """One of its messages."""
@@ -147,14 +167,23 @@ class Conversation:
         return self._answer(tree, message if kept.role == "user" else kept.parent)
 
     def go_on(self, message: int) -> OpenAnswer:
-        """Open an answer that has ended; what comes is added to it."""
+        """Open an answer that has ended; what comes is added to it. Where something was said after
+        it, that stays with it, and the longer answer stands beside it."""
         tree = self._opened()
         before = tree.messages[message]
-        self.store.reopen(message)
+        if tree.goes_on(message):
+            message = self.store.begin_beside(message)
+        else:
+            self.store.reopen(message)
+            self.store.show(message)
         tree.put(self.store.message(message))
-        self.store.show(message)
         self.open = OpenAnswer(next(self._ids), message, begun=before)
         return self.open
+
+    def follow(self, known: Callable[[], Known | None]) -> None:
+        """Keep with the text of the open answer what this tells of it."""
+        if self.open is not None:
+            self.store.follow(self.open.message, known)
 
     def add(self, text: str) -> None:
         """Take text of the open answer."""
@@ -166,24 +195,19 @@ class Conversation:
         self,
         text: str,
         state: State,
-        record: AnswerRecord | None = None,
-        tokens: Tokens | None = None,
+        known: Known | None = None,
     ) -> Kept:
         """End the open answer with this text, after what it began with.
 
         Args:
-            record: how it came about, where that is known.
-            tokens: of this text.
+            known: how the whole of it came about; without it, what `follow` tells.
         """
         tree, answer = self._opened(), self.open
         assert answer is not None
         self.open = None
-        begun = answer.begun
-        if begun is not None:
-            text = begun.text + text
-            earlier = self.store.tokens(begun.id)
-            tokens = earlier.plus(tokens) if earlier and tokens else tokens
-        self.store.finish(answer.message, state, record, tokens, text)
+        whole = (answer.begun.text if answer.begun else "") + text
+        record, tokens, rounds = known or (None, None, None)
+        self.store.finish(answer.message, state, record, tokens, whole, rounds)
         tree.put(self.store.message(answer.message))
         return tree.messages[answer.message]
 
@@ -196,9 +220,10 @@ class Conversation:
         tree, answer = self._opened(), self.open
         assert answer is not None
         self.open = None
-        if answer.begun is not None:
-            self.store.finish(answer.message, answer.begun.state, text=answer.begun.text)
-            tree.put(answer.begun)
+        begun = answer.begun
+        if begun is not None and begun.id == answer.message:
+            self.store.finish(begun.id, begun.state, text=begun.text)
+            tree.put(begun)
             return ""
         parent = tree.messages[answer.message].parent
         gone = parent if answer.question and parent is not None else answer.message
@@ -207,6 +232,8 @@ class Conversation:
         if not tree.messages:
             self.store.delete(tree.summary.id)
             self._setup, self._tree = tree.setup, None
+        elif begun is not None:
+            self.show(begun.id)
         elif (current := tree.newest_below(tree.current)) is not None:
             self.show(current)
         return answer.question
@@ -226,27 +253,26 @@ class Conversation:
         return siblings[index] if 0 <= index < len(siblings) else None
 
     def reword(self, message: int, text: str) -> int:
-        """Put another text beside an answer, as if the model had written it."""
+        """Put other words beside an answer, as if the model had written them after its thinking."""
         tree = self._opened()
-        key = self.store.edit(message, text)
+        kept = tree.messages[message]
+        key = self.store.edit(message, lead(kept.text, kept.opened) + text)
         tree.put(self.store.message(key))
         return key
 
-    def put_beside(
-        self, question: int, text: str, state: State, record: AnswerRecord | None, tokens: Tokens
-    ) -> int:
+    def put_beside(self, question: int, text: str, state: State, known: Known | None) -> int:
         """Save an answer that was written elsewhere beside those that a question has.
 
         Args:
-            record: how it came about, where that is known.
-            tokens: of this text.
+            known: how it came about, where that is known.
 
         Returns:
             What the store calls it.
         """
         tree = self._opened()
         key = self.store.begin_answer(tree.summary.id, question)
-        self.store.finish(key, state, record, tokens, text)
+        record, tokens, rounds = known or (None, None, None)
+        self.store.finish(key, state, record, tokens, text, rounds)
         tree.put(self.store.message(key))
         return key
 
@@ -264,9 +290,9 @@ class Conversation:
         self._tree, self._setup, self.open = None, self._first_setup, None
 
     def flush(self) -> None:
-        """Save what came of the open answer."""
+        """Save what came of the open answer, if it is time to."""
         if self.open is not None:
-            self.store.flush()
+            self.store.flush_if_due()
 
     def close(self) -> None:
         """Let go of the store."""

@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
+from specchat.chat.known import Known
 from specchat.chat.records import Setup
 from specchat.chat.records import State as MessageState
 from specchat.engine.protocol import (
@@ -38,7 +39,7 @@ from specchat.tui.transcript import Transcript
 from specchat.tui.turns import NEEDS_QUIET, Turns
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.chat_view import ChatView
-from specchat.tui.widgets.messages import Answer, Earlier, Said
+from specchat.tui.widgets.messages import Answer, Beyond, Said
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import LiveFigures
 from specchat.tui.widgets.writing import Writing
@@ -103,6 +104,7 @@ class ConversationPane(Vertical):
             answer=self._generate,
             open_conversation=self.open,
             copy=lambda text: self.app.copy_to_clipboard(text),
+            show_details=self.show_details,
         )
 
     def compose(self) -> ComposeResult:
@@ -157,10 +159,12 @@ class ConversationPane(Vertical):
         Returns:
             Which of them it is, in words.
         """
-        record = None if self.loaded is None else record_of(self.loaded, request, event, log)
-        key = self.conversation.put_beside(
-            question, event.text, STATES[event.finish_reason], record, log.tokens
-        )
+        known = None
+        if self.loaded is not None:
+            record = record_of(self.loaded, request, log, event, left_out=event.left_out)
+            known = Known(record, log.tokens, log.timeline.kept)
+        state = STATES[event.finish_reason]
+        key = self.conversation.put_beside(question, event.text, state, known)
         self.conversation.show(key)
         self._transcript.show(key)
         number, count = self.conversation.place(key)
@@ -212,10 +216,16 @@ class ConversationPane(Vertical):
             self.complain(error)
         self.refresh_bindings()
 
-    @on(Earlier.Reached)
-    def show_earlier(self) -> None:
-        """The person reads further up than the screen goes."""
-        self._transcript.earlier()
+    @on(Beyond.Reached)
+    def show_more(self, event: Beyond.Reached) -> None:
+        """The person reads further than the screen goes."""
+        event.stop()
+        if not event.far:
+            self._transcript.bring(event.side)
+        elif event.side == "earlier":
+            self._transcript.show_first()
+        else:
+            self._transcript.show()
 
     async def stop(self) -> None:
         """End the answer and keep what came, or give up editing."""
@@ -254,6 +264,7 @@ class ConversationPane(Vertical):
         if message is not None:
             self.conversation.show(message)
         self._transcript.show(message)
+        self._recall_answer()
         self._changed()
         if lost := self.answers.lost_preset:
             self.prompt.say(f"There is no preset {lost} any more; the settings hold here.")
@@ -262,6 +273,18 @@ class ConversationPane(Vertical):
         """Focus the last message, from where keys do something with it."""
         if path := self.conversation.path:
             self._transcript.focus(path[-1].id)
+
+    def show_details(self, message: int | None = None) -> None:
+        """Show all that is known of an answer, or of the last one."""
+        from specchat.tui.screens.details import DetailsScreen
+
+        last = self.conversation.last_answer
+        kept = last if message is None else self.conversation.message(message)
+        if kept is None:
+            self.prompt.say("There is no answer yet.")
+            return
+        rounds = self.conversation.store.rounds(kept)
+        self.app.push_screen(DetailsScreen(kept, rounds.prefill_s if rounds else None))
 
     @property
     def timeline(self) -> Timeline:
@@ -339,6 +362,14 @@ class ConversationPane(Vertical):
         self._live.clear()
         self.alarms = ()
         self.prompt.focus()
+
+    def _recall_answer(self) -> None:
+        """The figures, rounds and alarms are those of the last answer of what is shown."""
+        last = self.conversation.last_answer
+        if last is not None and last.answer is not None:
+            self._exchange.recall(last)
+            self._live.recall(last.answer)
+            self.alarms = last.answer.alarms
 
     def _show_drafter(self) -> None:
         """Tell the panel who is to guess, and how guesses are taken back."""

@@ -1,17 +1,14 @@
 """The answer that is under way, on the screen and in the conversation."""
 
-from collections.abc import Sequence
-
-from specchat.chat.records import AnswerRecord, State
-from specchat.engine.protocol import Finished, Generate, Loaded, Notice, PromptProgress, Round
+from specchat.chat.known import Known
+from specchat.chat.records import Message, State
+from specchat.engine.protocol import Finished, Generate, Loaded, PromptProgress, Round
 from specchat.engine.remarks import CONTEXT_FULL, left_out
-from specchat.speculation.metrics import Figures
 from specchat.tui.answer_log import AnswerLog
 from specchat.tui.answer_record import STATES, record_of
 from specchat.tui.conversation import Conversation, OpenAnswer
 from specchat.tui.timeline import Timeline
 from specchat.tui.transcript import Transcript
-from specchat.tui.widgets.answer_body import GetTokens
 from specchat.tui.widgets.messages import ENDED, Answer
 from specchat.tui.widgets.speculation_panel import LiveFigures
 from specchat.tui.wording import SEPARATOR
@@ -36,8 +33,8 @@ class Exchange:
         self._loaded: Loaded | None = None
         self._log = AnswerLog()
         """Of the open answer, or of the last one."""
-        self._left_out = ""
-        """What the prompt of the open answer lacks, in words."""
+        self._n_left_out = 0
+        """How many messages the prompt of the open answer lacks."""
 
     @property
     def timeline(self) -> Timeline:
@@ -48,6 +45,11 @@ class Exchange:
         """The last answer is not on screen any more."""
         self._log = AnswerLog()
 
+    def recall(self, answer: Message) -> None:
+        """This answer of the conversation is the last one."""
+        self._log = AnswerLog(answer, rounds=self._conversation.store.rounds(answer))
+        self._log.end()
+
     def begin(self, answer: OpenAnswer, request: Generate, loaded: Loaded | None) -> None:
         """This answer is asked for; its message is in the conversation.
 
@@ -56,16 +58,17 @@ class Exchange:
             loaded: the pair that answers.
         """
         self._request, self._loaded = request, loaded
-        self._live.begin_answer()
-        self._log = AnswerLog(answer.begun)
-        self._left_out = ""
+        self._log = log = self._new_log(answer)
+        self._live.begin_answer(log.figures)
+        self._n_left_out = 0
+        answer.opened = log.opened
+        answer.tokens = lambda: log.tokens
+        self._conversation.follow(lambda: self._known(ended=False))
         path = self._conversation.path
         if answer.question and self._conversation.place(path[-2].id)[1] == 1:
             self._transcript.add(*path[-2:])
         else:
             self._transcript.show()
-        if widget := self._widget:
-            widget.get_tokens(self._tokens(answer))
 
     def hear(self, event: PromptProgress | Round | Finished) -> str | None:
         """Take what the engine says of the open answer; what it says of others does not matter.
@@ -80,10 +83,11 @@ class Exchange:
         self._log.hear(event)
         match event:
             case PromptProgress():
+                answer.opened = self._log.opened
                 if widget := self._widget:
-                    widget.open_with(self._log.opened)
+                    widget.open_with(answer.opened)
                 self._live.left_out = event.left_out
-                self._left_out = left_out(event.left_out) if event.left_out else ""
+                self._n_left_out = max(self._n_left_out, event.left_out)
                 if event.done < event.total and not answer.stopping:
                     reading = f"reading {event.done} of {event.total} new tokens"
                     self.note(SEPARATOR.join(filter(None, (self._left_out, reading))))
@@ -92,13 +96,15 @@ class Exchange:
                     self.note(self._left_out)
                 self._conversation.add(event.text)
                 self._write(event.text)
-                self._live.add(event.figures, event.reason, event.n_past, self._log.parts)
+                self._live.add(self._log.figures, event.reason, event.n_past, self._log.parts)
             case Finished():
                 return self._finish(event)
         return None
 
     def note(self, text: str) -> None:
         """What is going on, below the answer."""
+        if self._conversation.open is not None:
+            self._conversation.open.note = text
         if widget := self._widget:
             widget.note(text)
 
@@ -110,7 +116,7 @@ class Exchange:
             return ""
         if not answer.text:
             return self._take_back()
-        self._close(answer.text, state, None, self._live.figures, ENDED[state])
+        self._close(answer.text, state, self._known(), ENDED[state])
         return ""
 
     # Helpers
@@ -124,36 +130,34 @@ class Exchange:
         if widget := self._widget:
             widget.write(text, self._log.parts)
 
-    def _tokens(self, answer: OpenAnswer) -> GetTokens:
-        """Gives the tokens of an answer as far as it has come, and when it has ended."""
-        log = self._log
-        earlier = self._conversation.store.tokens(answer.message) if answer.begun else None
-        return lambda: earlier.plus(log.tokens) if earlier else log.tokens
+    @property
+    def _left_out(self) -> str:
+        """What the prompt of the open answer lacks, in words."""
+        return left_out(self._n_left_out) if self._n_left_out else ""
+
+    def _new_log(self, answer: OpenAnswer) -> AnswerLog:
+        begun, store = answer.begun, self._conversation.store
+        if begun is None:
+            return AnswerLog()
+        return AnswerLog(begun, store.tokens(begun.id), store.rounds(begun))
 
     def _finish(self, event: Finished) -> str:
         self._write(event.tail)
-        self._live.finish(event.figures, event.n_past)
+        self._live.finish(self._log.figures, event.n_past)
         if event.finish_reason == "cancelled" and not event.text:
             return self._take_back()
         state = STATES[event.finish_reason]
         ended = CONTEXT_FULL if event.context_full else ENDED[state]
-        self._close(event.text, state, self._record(event), event.figures, ended, event.alarms)
+        self._close(event.text, state, self._known(event), ended)
         return ""
 
-    def _close(
-        self,
-        text: str,
-        state: State,
-        record: AnswerRecord | None,
-        figures: Figures | None,
-        ended: str,
-        alarms: Sequence[Notice] = (),
-    ) -> None:
+    def _close(self, text: str, state: State, known: Known | None, ended: str) -> None:
         self._log.end()
         widget = self._widget
-        self._conversation.finish(text, state, record, self._log.tokens)
+        self._conversation.finish(text, state, known)
         if widget:
-            widget.finish(figures, ended, alarms, self._left_out)
+            alarms = known.record.alarms if known else ()
+            widget.finish(self._log.figures, ended, alarms, self._left_out)
 
     def _take_back(self) -> str:
         self._log.end()
@@ -165,8 +169,20 @@ class Exchange:
             self._transcript.show()
         return question
 
-    def _record(self, event: Finished) -> AnswerRecord | None:
-        """How the answer came about; None where the pair is not known."""
-        if self._loaded is None or self._request is None:
+    def _known(self, finished: Finished | None = None, *, ended: bool = True) -> Known | None:
+        """How the answer came about, as far as it has come; None where the pair is not known, or
+        nothing came yet.
+
+        Args:
+            finished: what is known of an end that the engine has told.
+            ended: nothing more comes, and its rounds are kept.
+        """
+        answer, loaded, request = self._conversation.open, self._loaded, self._request
+        if answer is None or loaded is None or request is None:
             return None
-        return record_of(self._loaded, self._request, event, self._log)
+        if not answer.parts and not finished:
+            return None
+        record = record_of(loaded, request, self._log, finished, left_out=self._n_left_out)
+        if answer.begun and answer.begun.answer:
+            record = record.after(answer.begun.answer)
+        return Known(record, self._log.tokens, self._log.timeline.kept if ended else None)

@@ -2,7 +2,7 @@
 
 import math
 
-from specchat.speculation.metrics import Figures, SlidingRate
+from specchat.speculation.metrics import NOTHING, Figures, SlidingRate
 
 SAMPLE_S = 0.25
 MINUTE_S = 60.0
@@ -18,16 +18,18 @@ class RateHistory:
         self._clock_s = 0.0
         """Decoding of the answers before this one."""
         self._answer_s = 0.0
+        self._begun_s = 0.0
+        """Decoding that its figures count and that was before."""
 
-    def begin_answer(self) -> None:
-        """The next figures count from zero again."""
+    def begin_answer(self, begun: Figures = NOTHING) -> None:
+        """The next figures count from zero again, or from what an answer begins with."""
         self._clock_s += self._answer_s
-        self._answer_s = 0.0
-        self._rate = SlidingRate()
+        self._answer_s, self._begun_s = 0.0, begun.decode_s
+        self._rate = SlidingRate(begun)
 
     def add(self, figures: Figures) -> None:
         """Take the totals after a round."""
-        self._answer_s = figures.decode_s
+        self._answer_s = figures.decode_s - self._begun_s
         rate = self._rate.add(figures)
         due = math.ceil((self._clock_s + self._answer_s) / SAMPLE_S)
         missing = due - self._dropped - len(self._samples)

@@ -245,6 +245,12 @@ COMMANDS = (
         optional=True,
         values=(Value("code", "its last code block"),),
     ),
+    SlashCommand(
+        "details",
+        "Details",
+        "chat.details",
+        "All figures of the last answer, and how it came about",
+    ),
     SlashCommand("chats", "Chats", "app.conversations", "All conversations: search, open, rename"),
     SlashCommand("settings", "Settings", "app.settings", "Sampling, speculation, keys, colours"),
     SlashCommand("clear", "New chat", "chat.new", "Begin a new chat"),

@@ -1,52 +1,45 @@
-"""The rounds of one answer, kept for the timeline: what each brought and where its time went."""
-
-from typing import NamedTuple
+"""The rounds of one answer, for the timeline: what each brought and where its time went."""
 
 from specchat.chat.reasoning import Kind
+from specchat.chat.rounds import AnswerRound, Rounds
 from specchat.engine.protocol import Round
-from specchat.speculation.controller import Source
-from specchat.speculation.metrics import Figures
-
-
-class TimelineRound(NamedTuple):
-    """One round. Times are in seconds."""
-
-    text: str
-    kind: Kind
-    drafted: int
-    accepted: int
-    emitted: int
-    source: Source | None
-    reason: str
-    draft_s: float
-    verify_s: float
-    own_s: float
-
-    @property
-    def total_s(self) -> float:
-        """All of its time."""
-        return self.draft_s + self.verify_s + self.own_s
+from specchat.speculation.metrics import NOTHING, Figures
 
 
 class Timeline:
-    """Fills while an answer is written."""
+    """Fills while an answer is written.
 
-    def __init__(self) -> None:
-        self.rounds: list[TimelineRound] = []
-        self.figures = Figures()
+    Args:
+        begun: the rounds that it has already, where it goes on or has ended.
+        figures: the totals after the last of them.
+        start: characters of the answer before the text of the first round.
+    """
+
+    def __init__(
+        self, begun: Rounds | None = None, figures: Figures = NOTHING, start: int = 0
+    ) -> None:
+        self.rounds: list[AnswerRound] = list(begun.rounds) if begun else []
+        self.figures = figures
         """The totals after the last round."""
-        self.prefill_s = 0.0
-        """From the request to the start of the first round."""
+        self.prefill_s = begun.prefill_s if begun else 0.0
+        """From the request to the start of the first round; where it went on, of each time."""
         self.ended = False
         """Whether no more rounds come."""
+        self._start = begun.start if begun else start
+        self._n_begun = len(self.rounds)
 
-    def add(self, event: Round, kind: Kind) -> None:
-        """Take a round, and the kind of text it counts for."""
-        before, now = self.figures, event.figures
-        if not self.rounds and now.time_to_first_token_s is not None:
-            self.prefill_s = max(0.0, now.time_to_first_token_s - now.decode_s)
+    @property
+    def kept(self) -> Rounds:
+        """All of it, to be kept."""
+        return Rounds(self.rounds, self._start, self.prefill_s)
+
+    def add(self, event: Round, kind: Kind, now: Figures) -> None:
+        """Take a round, the kind of text it counts for, and the totals after it."""
+        before, own = self.figures, event.figures
+        if len(self.rounds) == self._n_begun and own.time_to_first_token_s is not None:
+            self.prefill_s += max(0.0, own.time_to_first_token_s - own.decode_s)
         self.rounds.append(
-            TimelineRound(
+            AnswerRound(
                 text=event.text,
                 kind=kind,
                 drafted=event.drafted,

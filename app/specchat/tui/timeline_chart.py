@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 from textual.content import Content
 
+from specchat.chat.rounds import AnswerRound
 from specchat.tui.definitions import figure
-from specchat.tui.timeline import Timeline, TimelineRound
+from specchat.tui.timeline import Timeline
 from specchat.tui.wording import KIND_WORDS, SEPARATOR, percent, seconds, visible
 
 ACCEPTED = "█"
@@ -66,7 +67,7 @@ def heights(lines: int, most_drafted: int) -> Heights:
 
 
 def chart(
-    rounds: Sequence[TimelineRound], cursor: int | None, size: Heights, width: int, step: int = 1
+    rounds: Sequence[AnswerRound], cursor: int | None, size: Heights, width: int, step: int = 1
 ) -> Content:
     """The rounds as columns: what was guessed, by whom, and what took the time.
 
@@ -159,7 +160,10 @@ def chart_legend() -> Content:
 def summary(timeline: Timeline) -> Content:
     """The answer in a line."""
     figures = timeline.figures
-    if not timeline.rounds:
+    count = len(timeline.rounds)
+    if not count and figures.rounds:
+        return Content("The rounds of this answer were not kept.")
+    if not count:
         return Content("No rounds yet: ask something, and they show here.")
     emitted = figure("emitted", _count(figures.emitted, "token"))
     rounds = figure("rounds", _count(figures.rounds, "round"))
@@ -168,6 +172,8 @@ def summary(timeline: Timeline) -> Content:
         kept = f"{figures.accepted} of {figures.drafted} guesses kept"
         parts.append(figure("accepted", kept))
     parts.append(figure(TIMES, seconds(timeline.prefill_s + figures.decode_s)))
+    if count < figures.rounds:
+        parts.append(Content(f"the last {_count(count, 'round')} here"))
     if not timeline.ended:
         parts.append(Content("going on"))
     return Content(SEPARATOR).join(parts)
@@ -196,7 +202,7 @@ def in_words(timeline: Timeline, index: int) -> list[Content]:
     ]
 
 
-def _outcome(each: TimelineRound) -> Content:
+def _outcome(each: AnswerRound) -> Content:
     if not each.drafted:
         plain = f"no guesses, {_count(each.emitted, 'token')} of the target's own"
         return figure("origin of a token", plain)
@@ -219,7 +225,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _guesses(each: TimelineRound, height: int, most: int) -> list[Cell]:
+def _guesses(each: AnswerRound, height: int, most: int) -> list[Cell]:
     """Accepted guesses from the bottom, refused ones above, `most` of them as high as the chart."""
     unit = most / height if most else 1.0
     cells: list[Cell] = []
@@ -237,7 +243,7 @@ def _guesses(each: TimelineRound, height: int, most: int) -> list[Cell]:
     return cells
 
 
-def _times(each: TimelineRound, height: int, longest_s: float) -> list[Cell]:
+def _times(each: AnswerRound, height: int, longest_s: float) -> list[Cell]:
     """Drafting at the bottom, then the target, then our own. Each cell is what its middle is."""
     unit = longest_s / height if longest_s > 0 else 1.0
     parts: list[tuple[Share, float]] = [

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from specchat.chat.reasoning import spoken
 from specchat.chat.records import Message
 from specchat.tui.conversation import Conversation, OpenAnswer
-from specchat.tui.copying import code_blocks, told
+from specchat.tui.copying import answer_text, code_blocks, told
 from specchat.tui.recall import Written
 from specchat.tui.transcript import Transcript
 from specchat.tui.widgets.messages import Wish
@@ -32,6 +32,7 @@ class Turns:
         answer: has the engine write an answer that was opened.
         open_conversation: shows another conversation.
         copy: takes text to the clipboard.
+        show_details: shows all that is known of an answer.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Turns:
         answer: Callable[[OpenAnswer], Awaitable[None]],
         open_conversation: Callable[[int], Awaitable[None]],
         copy: Callable[[str], None],
+        show_details: Callable[[int], None],
     ) -> None:
         self._conversation = conversation
         self._transcript = transcript
@@ -50,6 +52,7 @@ class Turns:
         self._answer = answer
         self._open_conversation = open_conversation
         self._copy = copy
+        self._show_details = show_details
         self._edited: Message | None = None
         self._code_copied = (0, 0)
         """The message of which a code block was copied last, and which."""
@@ -82,6 +85,8 @@ class Turns:
                 self._prompt.hint("copied")
             case "copy_code":
                 self._copy_code(self._conversation.message(message))
+            case "details":
+                self._show_details(message)
             case "above":
                 self._transcript.focus(message, -1)
             case "below":
@@ -123,8 +128,9 @@ class Turns:
 
     def _edit(self, message: int) -> None:
         first = self._edited is None
-        self._edited = self._conversation.message(message)
-        held = self._prompt.put_message(self._edited.text)
+        self._edited = edited = self._conversation.message(message)
+        words = edited.text if edited.role == "user" else answer_text(edited.text, edited.opened)
+        held = self._prompt.put_message(words)
         if first:
             self._put_aside = held
         self._prompt.border_title = EDITS[self._edited.role]
@@ -133,5 +139,6 @@ class Turns:
     def _show_sibling(self, message: int, step: int) -> None:
         sibling = self._conversation.sibling(message, step)
         if sibling is not None:
+            line = self._transcript.line(message)
             self._conversation.show(sibling)
-            self._transcript.show(sibling, focus=True)
+            self._transcript.show(sibling, focus=True, line=line)

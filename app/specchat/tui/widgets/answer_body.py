@@ -91,6 +91,12 @@ class AnswerBody(Vertical):
         if self._origins is not None:
             self._origins.look()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has ended and has not found its size yet."""
+        texts = (each for each in self._sections if isinstance(each, StreamingMarkdown))
+        return self.has_ended and not all(text.is_complete for text in texts)
+
     def _hand_on(self) -> None:
         """Give new text to the sections, each of which shows it in its own time."""
         spans = self._splitter.spans

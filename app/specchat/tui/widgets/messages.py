@@ -16,7 +16,9 @@ from specchat.chat.reasoning import Kind
 from specchat.chat.records import Message as Kept
 from specchat.chat.records import State
 from specchat.engine.protocol import Notice
+from specchat.engine.remarks import left_out
 from specchat.speculation.metrics import Figures
+from specchat.tui.conversation import OpenAnswer
 from specchat.tui.definitions import figures_line
 from specchat.tui.widgets.answer_body import AnswerBody, GetTokens
 from specchat.tui.widgets.code_block import CodeBlock
@@ -33,10 +35,14 @@ Wish = Literal[
     "branch_off",
     "copy",
     "copy_code",
+    "details",
     "above",
     "below",
     "leave",
 ]
+
+Side = Literal["earlier", "later"]
+"""Before the messages on screen, or after them."""
 
 ENDED: dict[State, str] = {
     "writing": "being written in another window",
@@ -99,6 +105,11 @@ class Said(Horizontal, can_focus=True):
         super().__init__()
         self.message = message
         self._who, self._try = speaker, place
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its text is there and has not found its size yet."""
+        return False
 
     def speaker(self) -> "Speaker":
         """Who said it, and which try it is."""
@@ -196,6 +207,13 @@ class Answer(Said):
             tooltip="Mark its tokens by where they came from, or no longer",
         ),
         Binding(
+            "i",
+            "wish('details')",
+            "Details",
+            id="message.details",
+            tooltip="All its figures, and how it came about",
+        ),
+        Binding(
             "t",
             "thoughts",
             "Thinking",
@@ -209,22 +227,30 @@ class Answer(Said):
     ) -> None:
         super().__init__("model", message, place)
         self._note = Defined("waiting for the engine", markup=False, classes="note")
-        self._alarms = Vertical(classes="alarms")
+        self._alarms = AlarmLines(classes="alarms")
         self._body = AnswerBody(opened, lambda: None, self._note, self._alarms, classes="said")
 
     @classmethod
     def of(cls, kept: Kept, place: tuple[int, int] = (1, 1)) -> "Answer":
         """An answer that has ended."""
-        answer = cls.begun(kept, place)
-        answer.finish(kept.answer.figures if kept.answer else None, ENDED[kept.state])
-        return answer
-
-    @classmethod
-    def begun(cls, kept: Kept, place: tuple[int, int] = (1, 1)) -> "Answer":
-        """An answer as far as it has come."""
         record = kept.answer
         answer = cls(kept.id, place, record.opened if record else None)
         answer.write(kept.text, record.parts if record else None)
+        if record is None:
+            answer.finish(None, ENDED[kept.state])
+        else:
+            remark = left_out(record.left_out) if record.left_out else ""
+            answer.finish(record.figures, ENDED[kept.state], record.alarms, remark)
+        return answer
+
+    @classmethod
+    def under_way(cls, open_answer: OpenAnswer, place: tuple[int, int] = (1, 1)) -> "Answer":
+        """An answer as far as it has come."""
+        answer = cls(open_answer.message, place, open_answer.opened)
+        answer.write(open_answer.whole_text)
+        answer.get_tokens(open_answer.tokens)
+        if open_answer.note is not None:
+            answer.note(open_answer.note)
         return answer
 
     def get_tokens(self, get: GetTokens) -> None:
@@ -254,6 +280,11 @@ class Answer(Said):
         if parameters == ("copy_code",):
             return bool(self.query(CodeBlock))
         return super().check_action(action, parameters)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its text is there and has not found its size yet."""
+        return self._body.is_waiting
 
     def compose(self) -> ComposeResult:
         yield self.speaker()
@@ -285,23 +316,45 @@ class Answer(Said):
         line = figures_line(figures_shown(figures)) if figures else Content("")
         line = Content(SEPARATOR).join(part for part in (Content(ended), line) if part)
         self.note(Content("\n").join(part for part in (Content(remark), line) if part))
-        if alarms:
-            self._alarms.mount_all(map(AlarmLine, alarms))
+        self._alarms.show(alarms)
 
 
-class Earlier(Static):
-    """What is further up and not on screen yet; scrolling to it brings it."""
+class Beyond(Static):
+    """Messages that are not on screen; scrolling to this line brings them.
+
+    Args:
+        side: which end of the screen they are beyond.
+        count: how many there are.
+    """
 
     class Reached(Message):
-        """It is wanted."""
+        """They are wanted.
 
-    def __init__(self, count: int) -> None:
-        super().__init__(f"{count} earlier messages, further up", markup=False)
+        Args:
+            side: which of them.
+            far: those at that end of the conversation, and not the nearest ones.
+        """
+
+        def __init__(self, side: Side, *, far: bool = False) -> None:
+            super().__init__()
+            self.side = side
+            self.far = far
+
+    def __init__(self, side: Side, count: int) -> None:
+        super().__init__(markup=False)
+        self._side = side
+        self.tell(count)
+
+    def tell(self, count: int) -> None:
+        """So many there are now."""
+        noun = "message" if count == 1 else "messages"
+        where = "further up" if self._side == "earlier" else "further down"
+        self.update(f"{count:,} {self._side} {noun}, {where}")
 
     def on_click(self, event: events.Click) -> None:
         """Bring them."""
         event.stop()
-        self.post_message(self.Reached())
+        self.post_message(self.Reached(self._side))
 
 
 class AlarmLine(Static, can_focus=True):
@@ -329,3 +382,23 @@ class AlarmLine(Static, can_focus=True):
     def on_click(self) -> None:
         """The same by the mouse."""
         self.action_open()
+
+
+class AlarmLines(Vertical):
+    """The alarms of an answer."""
+
+    def __init__(self, *, classes: str) -> None:
+        super().__init__(classes=classes)
+        self._lines: list[AlarmLine] = []
+        self._composed = False
+
+    def compose(self) -> ComposeResult:
+        yield from self._lines
+        self._composed = True
+
+    def show(self, alarms: Sequence[Notice]) -> None:
+        """These are there too."""
+        lines = [AlarmLine(alarm) for alarm in alarms]
+        self._lines += lines
+        if self._composed:
+            self.mount_all(lines)

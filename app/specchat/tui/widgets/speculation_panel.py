@@ -10,11 +10,12 @@ from textual.content import Content
 
 from specchat.chat.parts import PartFigures
 from specchat.chat.reasoning import Kind
+from specchat.chat.records import AnswerRecord
 from specchat.engine.drafter_names import DrafterName
 from specchat.engine.protocol import STATEFUL, SteppingBack
 from specchat.pairing.machine import Conditions, Machine
 from specchat.pairing.memory import MemoryPlan
-from specchat.speculation.metrics import Figures
+from specchat.speculation.metrics import NOTHING, Figures
 from specchat.tui.definitions import figure
 from specchat.tui.memory_lines import main_share, memory_text, total_bytes
 from specchat.tui.rate_history import MINUTE_S, RateHistory
@@ -104,9 +105,13 @@ class LiveFigures:
             return None
         return self.figures.plain_age_s + self.clock() - self._heard_at
 
-    def begin_answer(self) -> None:
-        """A new answer starts; the last one's figures stay until its first round."""
-        self.rates.begin_answer()
+    def begin_answer(self, begun: Figures = NOTHING) -> None:
+        """A new answer starts; the last one's figures stay until its first round.
+
+        Args:
+            begun: the figures of what it begins with.
+        """
+        self.rates.begin_answer(begun)
 
     def add(
         self,
@@ -126,6 +131,10 @@ class LiveFigures:
         """Take the last totals of an answer."""
         self.figures, self._heard_at = figures, self.clock()
         self.n_past = n_past
+
+    def recall(self, record: AnswerRecord) -> None:
+        """Show an answer of another day."""
+        self.figures, self.parts = record.figures, record.parts
 
     def clear(self) -> None:
         """Nothing was generated in this chat."""
@@ -266,12 +275,17 @@ def _rows(lines: list[Content], width: int) -> int:
 
 def _speed(figures: Figures, live: LiveFigures, width: int) -> list[Content]:
     covered = live.rates.covered_s
-    span = "last minute" if covered >= MINUTE_S else f"last {math.ceil(covered)} s"
     now = figure("tok/s", Content.styled(rate(figures.tokens_per_second or 0.0), "bold"))
     plain = _plain(live)
-    return [
+    lines = [
         Content("  ").join(part for part in (now, _speed_up(figures)) if part),
         *([plain] if plain else []),
+    ]
+    if not covered:
+        return [*lines, Content.styled("the last answer here", _MUTED)]
+    span = "last minute" if covered >= MINUTE_S else f"last {math.ceil(covered)} s"
+    return [
+        *lines,
         figure("tok/s", Content.styled(sparkline(live.rates.columns(width)), "$primary")),
         figure("tok/s", Content.styled(span, _MUTED)),
     ]

@@ -24,6 +24,8 @@ class StreamingMarkdown(Vertical):
         self._tail = Static(markup=False, classes="tail")
         self._waiting: list[str] = []
         self._finished = False
+        self.is_complete = False
+        """Whether it has ended and all of it is shown."""
 
     def compose(self) -> ComposeResult:
         yield self._tail
@@ -52,6 +54,7 @@ class StreamingMarkdown(Vertical):
 
     async def _feed(self) -> None:
         if not self._waiting and not (self._finished and self._splitter.tail):
+            self.is_complete = self._finished
             return
         text = "".join(self._waiting)
         self._waiting.clear()
@@ -65,6 +68,7 @@ class StreamingMarkdown(Vertical):
             tail = self._splitter.tail.strip("\n")
             self._tail.update(tail)
             self._tail.display = bool(tail)
+        self.is_complete = self._finished
 
 
 def _markdown(piece: Piece) -> AnswerMarkdown:
