@@ -61,13 +61,8 @@ async def test_of_a_target_that_keeps_a_state_the_panel_tells_how_it_steps_back(
     for scenario, told in (("checkpoints", True), ("happy", False)):
         async with make_app(scenario).run_test(size=WIDE) as pilot:
             await ask_and_wait(pilot, "How?")
-            last = panel(pilot).splitlines()[-3:]
-            expected = [
-                "steps back by checkpoints",
-                "1% of time, 51 replayed",
-                "prompt 96 of 0.1k reused",
-            ]
-            assert (last == expected) == told
+            lines = "steps back by checkpoints\n1% of time, 51 replayed\nprompt 96 of 0.1k reused"
+            assert (lines in panel(pilot)) == told
             assert ("reused" in panel(pilot)) == told
 
 

@@ -27,8 +27,17 @@ from tui.screen_driver import (
 )
 from tui.scripted_engine import ALARM
 
-OF_NO_ANSWER = {"origin of a token", "log probability", "context", "memory"}
-"""Figures of a token, or of the moment."""
+OF_NO_ANSWER = {
+    "origin of a token",
+    "log probability",
+    "prompt, draft, target, our own",
+    "reason",
+    "context",
+    "memory",
+    "temperature",
+    "on battery",
+}
+"""Figures of a token or a round, or of the moment."""
 
 
 def rows(pilot: Pilot[None]) -> dict[str, str]:

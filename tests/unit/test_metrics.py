@@ -240,8 +240,9 @@ def test_figures_of_an_answer_that_went_on_are_those_of_all_its_rounds() -> None
     begun, more = meter(*first, prompt=9), meter(*second, prompt=40)
     begun.time_to_first_token_s, more.time_to_first_token_s = 1.5, 0.5
     begun.reused_tokens, more.reused_tokens = 5, 39
+    begun.state_copy_s, more.state_copy_s = 0.25, 0.125
     whole = meter(*first, *second, prompt=9)
-    whole.time_to_first_token_s, whole.reused_tokens = 1.5, 5
+    whole.time_to_first_token_s, whole.reused_tokens, whole.state_copy_s = 1.5, 5, 0.25
 
     assert begun.figures().plus(more.figures()) == whole.figures()
     assert Figures().plus(more.figures()) == more.figures()

@@ -118,6 +118,11 @@ def _histogram(figures: Figures) -> str | None:
     return ", ".join(f"{kept}: {count:,}" for kept, count in enumerate(counts)) or None
 
 
+def _by_drafter(figures: Figures) -> str | None:
+    share = figures.ngram_share
+    return None if share is None else f"n-gram {percent(share)}, other {percent(1 - share)}"
+
+
 def _rate(value: float | None) -> str | None:
     return None if value is None else rate(value)
 
@@ -126,6 +131,7 @@ VALUES: dict[str, Callable[[Figures], str | None]] = {
     "drafted": lambda f: f"{f.drafted:,}",
     "tested": lambda f: f"{f.tested:,}",
     "accepted": lambda f: f"{f.accepted:,}",
+    "refused": lambda f: f"{f.drafted - f.accepted:,}",
     "acceptance": lambda f: _share(f.acceptance),
     "emitted": lambda f: f"{f.emitted:,}",
     "rounds": lambda f: f"{f.rounds:,}",
@@ -139,8 +145,12 @@ VALUES: dict[str, Callable[[Figures], str | None]] = {
     "of the limit": lambda f: _share(f.of_limit),
     "overhead seconds": lambda f: seconds(f.overhead_s),
     "tok/s": lambda f: _rate(f.tokens_per_second),
+    "step back seconds": lambda f: seconds(f.step_back_s),
+    "step back share": lambda f: _share(f.step_back_share),
+    "replayed": lambda f: f"{f.replayed:,}",
     "draft share": lambda f: _share(f.draft_share),
     "accepted by n-gram": lambda f: f"{f.accepted_ngram:,}",
+    "share by drafter": _by_drafter,
     "plain tok/s": lambda f: _rate(f.plain_tokens_per_second),
     "speed-up": _speed_up,
     "prompt tokens": lambda f: f"{f.prompt_tokens:,}",
@@ -148,5 +158,6 @@ VALUES: dict[str, Callable[[Figures], str | None]] = {
     "time to first token": lambda f: (
         None if f.time_to_first_token_s is None else seconds(f.time_to_first_token_s)
     ),
+    "state copy seconds": lambda f: seconds(f.state_copy_s),
 }
 """How each figure of an answer is written; those that need more than its totals are not here."""

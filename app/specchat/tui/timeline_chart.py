@@ -113,8 +113,8 @@ def share_bar(parts: dict[Share, float], width: int) -> Content:
     took = {name: part for name, part in parts.items() if part > 0}
     if not took or width < len(took):
         return Content("")
-    spare = (width - len(took)) / sum(took.values())
-    exact = {name: 1 + each * spare for name, each in took.items()}
+    spare, total = width - len(took), sum(took.values())
+    exact = {name: 1 + spare * (each / total) for name, each in took.items()}
     cells = {name: int(each) for name, each in exact.items()}
     for name in sorted(exact, key=lambda name: cells[name] - exact[name]):
         if sum(cells.values()) < width:

@@ -24,7 +24,7 @@ class DetailsScreen(ModalScreen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,d,q", "dismiss", "Close", id="details.close", key_display="esc"),
+        Binding("escape,i,q", "dismiss", "Close", id="details.close", key_display="esc"),
         Binding("f1", "app.help", "Help", id="details.help"),
     ]
 
