@@ -17,7 +17,7 @@ from specchat.tui.screens.compare import CompareScreen
 from specchat.tui.screens.help import HelpScreen
 from specchat.tui.screens.pairs import PairsScreen
 from specchat.tui.screens.timeline import TimelineScreen
-from specchat.tui.slash import COMMANDS
+from specchat.tui.slash_table import COMMANDS
 from specchat.tui.widgets.answer_body import OriginView
 from tui.offers import LATER, app_with
 from tui.screen_driver import (

@@ -8,7 +8,7 @@ from specchat.settings import ChatSettings, Preset, Settings
 from specchat.speculation.settings import SamplingSettings, SpeculationSettings
 from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.setup_changes import CHANGES, LoadedFor, change, in_force, present
-from specchat.tui.slash import COMMANDS
+from specchat.tui.slash_table import COMMANDS
 
 LOADED = LoadedFor(longest_draft=16, has_draft=True)
 

@@ -7,18 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specchat.errors import InvalidSetting, SpecchatError
-from specchat.tui.slash import (
-    COMMANDS,
-    Names,
-    SlashProblem,
-    Value,
-    complete,
-    escaped,
-    is_command,
-    is_whole,
-    literal,
-    parse,
-)
+from specchat.tui.slash import SlashProblem, complete, escaped, is_command, is_whole, literal, parse
+from specchat.tui.slash_table import COMMANDS, Names, Value
 
 NAMES: Names = {
     "presets": lambda: [Value("code", "temperature 0"), Value("Story")],

@@ -12,7 +12,7 @@ from specchat.tui.bench_command import bench_command
 from specchat.tui.command_runner import Obey
 from specchat.tui.copying import answer_text, last_code, told
 from specchat.tui.setup_changes import CHANGES, LoadedFor, change, present
-from specchat.tui.slash import Names, Value
+from specchat.tui.slash_table import Names, Value
 from specchat.tui.widgets.card import Card
 from specchat.tui.wording import SEPARATOR, shorten
 

@@ -9,7 +9,8 @@ from typing import Any
 from textual.app import SystemCommand
 
 from specchat.errors import SpecchatError
-from specchat.tui.slash import BY_NAME, COMMANDS, Given
+from specchat.tui.slash import Given
+from specchat.tui.slash_table import BY_NAME, COMMANDS
 from specchat.tui.widgets.prompt import Prompt
 
 Obey = Callable[[str], Awaitable[None] | None]

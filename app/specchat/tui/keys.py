@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from specchat.tui.actions import UNSET
-from specchat.tui.slash import COMMANDS
+from specchat.tui.slash_table import COMMANDS
 
 WITH_KEYS = [
     Binding("escape", "stop", "Stop", id="chat.stop", tooltip="Stop the answer, keep what came"),

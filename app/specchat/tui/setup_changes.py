@@ -4,16 +4,8 @@ from dataclasses import dataclass
 
 from specchat.speculation.settings import DraftLength, SamplingSettings, SpeculationSettings
 from specchat.tui.answer_settings import AnswerSettings
-from specchat.tui.slash import (
-    DRAFTERS,
-    NO_PRESET,
-    NO_SYSTEM,
-    SAMPLING,
-    USUAL,
-    SlashCommand,
-    draft_length,
-    sampling_value,
-)
+from specchat.tui.slash import draft_length, sampling_value
+from specchat.tui.slash_table import DRAFTERS, NO_PRESET, NO_SYSTEM, SAMPLING, USUAL, SlashCommand
 from specchat.tui.wording import shorten
 
 CHANGES = (

@@ -15,7 +15,7 @@ from specchat.tui.actions import UNSET
 from specchat.tui.definitions import FIGURES
 from specchat.tui.memory_lines import legend_line
 from specchat.tui.origins import legend
-from specchat.tui.slash import COMMANDS
+from specchat.tui.slash_table import COMMANDS
 from specchat.tui.wording import visible
 
 FIRST_KEYS = ("prompt.send", "prompt.new_line")

@@ -17,6 +17,7 @@ from specchat.tui.actions import actions_by_key
 from specchat.tui.attachments import message_of, pasted_paths, read_attachment
 from specchat.tui.path_finder import PathFinder, mention, suggestions
 from specchat.tui.recall import Recall, RecentQuestions, Written, no_questions
+from specchat.tui.slash_table import Names
 from specchat.tui.suggestions import Suggestion
 from specchat.tui.widgets.attachment_line import AttachmentLine
 from specchat.tui.widgets.completions import Completions
@@ -88,16 +89,14 @@ class Prompt(FoldingText, inherit_bindings=False):
             self.text = text
             """As it was written."""
 
-    def __init__(
-        self, names: slash.Names | None = None, recent: RecentQuestions = no_questions
-    ) -> None:
+    def __init__(self, names: Names | None = None, recent: RecentQuestions = no_questions) -> None:
         super().__init__(placeholder="Ask something")
         self.refusal = ""
         """Why nothing can be sent now; empty when it can. The application lifts it."""
         self.popup = Completions()
         self.attached = AttachmentLine()
         self.quiet = QuietLine()
-        self.names: slash.Names = names or {}
+        self.names: Names = names or {}
         self._recall = Recall(recent)
         self._paths = PathFinder()
         self._offered_at = (0, 0)
