@@ -23,7 +23,6 @@ from specchat.engine.protocol import (
     Round,
 )
 from specchat.errors import EngineCrashed
-from specchat.pairing.machine import Conditions
 from specchat.settings import Settings
 from specchat.tui.answer_settings import AnswerSettings
 from specchat.tui.broken import card_of_broken
@@ -41,6 +40,7 @@ from specchat.tui.machine_watch import watch_machine
 from specchat.tui.pair_loader import PairLoader
 from specchat.tui.pair_switch import PairSwitch
 from specchat.tui.preferences import Preferences, has_ansi_theme
+from specchat.tui.readouts import Readouts
 from specchat.tui.screens.compare import CompareScreen
 from specchat.tui.screens.help import HelpScreen, commands_listed, keys_of, place_of
 from specchat.tui.screens.pairs import PairsScreen
@@ -48,19 +48,13 @@ from specchat.tui.screens.press_key import PressKeyScreen
 from specchat.tui.setup_changes import in_force
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.download_line import DownloadLine
-from specchat.tui.widgets.loading_bar import LoadingBar
-from specchat.tui.widgets.memory_bars import MemoryBars
 from specchat.tui.widgets.messages import AlarmLine
 from specchat.tui.widgets.pair_list import Pick
 from specchat.tui.widgets.prompt import Prompt
 from specchat.tui.widgets.speculation_panel import (
     REFRESHES_PER_SECOND,
-    LiveFigures,
     PanelRoom,
-    SpeculationLine,
-    SpeculationPanel,
 )
-from specchat.tui.widgets.top_line import TopLine
 from specchat.tui.world import World
 
 if TYPE_CHECKING:
@@ -106,20 +100,15 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
         world = world or World()
         self._resumes = resume
         self._world = world
-        self._live = LiveFigures(clock=world.clock)
-        self._top_line = TopLine()
-        self._loading_bar = LoadingBar()
-        self._panel = SpeculationPanel()
-        self._memory = MemoryBars()
-        self._line = SpeculationLine()
+        self._readouts = Readouts(world.clock)
         self._loader = PairLoader(choice, world, self.hear)
         self.engine = self._loader.engine
         self.conversation = Conversation(world.open_store, Setup(system=given.get("system")))
         download_line = DownloadLine()
         self._pane = ConversationPane(
             self.conversation,
-            self._live,
-            self._loading_bar,
+            self._readouts.live,
+            self._readouts.loading_bar,
             download_line,
             answers=AnswerSettings(settings, given),
             send=self.engine.send,
@@ -138,24 +127,26 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
         return self._pane.state
 
     def compose(self) -> ComposeResult:
-        yield self._top_line
+        yield self._readouts.top_line
         with Horizontal(id="middle"):
             yield self._pane
             with Vertical(id="panel") as panel:
                 panel.border_title = "speculation"
-                yield PanelRoom(self._panel)
-                yield self._memory
-        yield self._line
+                yield PanelRoom(self._readouts.panel)
+                yield self._readouts.memory
+        yield self._readouts.line
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         """Load, or ask what to load; the person can write meanwhile."""
         self._preferences.begin(self._prompt)
         self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
-        self.set_interval(AGEING_S, self._show_speculation)
-        self.run_worker(watch_machine(self._world.read_conditions, self._heed), group="machine")
+        self.set_interval(AGEING_S, self._readouts.show_speculation)
+        self.run_worker(
+            watch_machine(self._world.read_conditions, self._readouts.heed), group="machine"
+        )
         self._prompt.focus()
-        self._show_figures()
+        self._readouts.show_figures()
         if self._resumes:
             self.call_after_refresh(self.conversations.resume)
         if self._loader.choice.first_run:
@@ -171,7 +162,7 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
 
     def on_resize(self) -> None:
         """The panel shows as much as there is room for."""
-        self.call_after_refresh(self._show_figures)
+        self.call_after_refresh(self._readouts.show_figures)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Everything that a key of ours does, by name, and the colours."""
@@ -342,7 +333,7 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
             return
         match event:
             case LoadProgress():
-                self._loading_bar.show(event)
+                self._readouts.loading_bar.show(event)
             case Loaded():
                 self._on_loaded(event)
             case PromptProgress() | Round() | Finished():
@@ -354,10 +345,7 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
 
     def _on_loaded(self, event: Loaded) -> None:
         self._pane.loaded = event
-        self._top_line.show_loaded(event, self._loader.plan, self._loader.machine)
-        self._memory.show(self._loader.plan, self._loader.machine)
-        self._line.show_memory(self._loader.plan, self._loader.machine)
-        self._loading_bar.display = False
+        self._readouts.loaded(event, self._loader.plan, self._loader.machine)
         self._pane.chat.settle_cards()
         self._pane.chat.add(*Card.of_notices(self._loader.loaded(event.notices)))
         self._pane.chat.welcome("Ready. Everything runs on this machine.")
@@ -370,7 +358,7 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
             self._pane.chat.add(Card.of_failure(event))
             return
         self._pane.end_early("interrupted")
-        self._loading_bar.display = False
+        self._readouts.loading_bar.display = False
         self._pane.chat.settle_cards()
         less = self._loader.less() if crashed else None
         self._pane.chat.add(card_of_broken(event, less))
@@ -379,13 +367,13 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
     @on(ConversationPane.Changed)
     def show_state(self) -> None:
         """Keys and figures are those of what goes on now, and so is what holds."""
-        self._top_line.show_setup(in_force(self._pane.answers))
+        self._readouts.show_setup(in_force(self._pane.answers))
         self.refresh_bindings()
         if self.state == "answering":
             self._beat.resume()
         else:
             self._beat.pause()
-            self._show_figures()
+            self._readouts.show_figures()
 
     # Helpers
 
@@ -396,7 +384,7 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
         self._pane.set_up(self._pane.answers.with_settings(settings))
         choice = self._loader.choice
         self._loader.choice = asked_anew(choice, self._pane.answers.asked(choice.asked))
-        self.call_after_refresh(self._show_figures)
+        self.call_after_refresh(self._readouts.show_figures)
 
     def _begin(self, choice: Choice) -> None:
         """Load this pair in place of the present one; the conversation stays."""
@@ -406,27 +394,11 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
         self.run_worker(self._loader.load(), group="engine", exclusive=True)
 
     def _show_loading(self) -> None:
-        pair = self._loader.choice.load.pair
-        self._top_line.begin(pair)
-        self._memory.show(None, None)
-        self._line.show_memory(None, None)
-        self._loading_bar.begin(pair)
+        self._readouts.begin(self._loader.choice.load.pair)
         self._pane.engine_is("loading")
         self._prompt.focus()
 
     def _on_beat(self) -> None:
         """While an answer is written."""
         self.conversation.flush()
-        self._show_figures()
-
-    def _show_figures(self) -> None:
-        self._top_line.show_context(self._live.n_past, self._live.left_out)
-        self._show_speculation()
-
-    def _heed(self, conditions: Conditions) -> None:
-        self._live.conditions = conditions
-        self._show_speculation()
-
-    def _show_speculation(self) -> None:
-        self._panel.show(self._live)
-        self._line.show(self._live)
+        self._readouts.show_figures()
