@@ -204,6 +204,7 @@ class Answer:
                 break_even=self._controller.break_even("model"),
                 what_drafts=what_drafts(self._drafter_name),
                 others=self._watch.others(),
+                snapshots_ms=self._controller.baseline.snapshots_ms,
             )
         )
 

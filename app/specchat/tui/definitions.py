@@ -129,7 +129,8 @@ FIGURES = (
     Definition(
         "plain tok/s",
         "the same without drafting: from rounds of this conversation in which nothing was "
-        "drafted, at a context depth within 1,024 tokens",
+        "drafted, at a context depth within 1,024 tokens; less what the target's snapshots take "
+        "of such a round, where that was measured",
     ),
     Definition(
         "speed-up",
