@@ -1,13 +1,13 @@
-"""What snapshots take of every call is measured at the first start, and the plain rate is without."""
+"""What snapshots take of a call is measured at the first start; the plain rate is without it."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
 import psutil
 import pytest
 
-from specchat.engine import snapshot_price
 from specchat.engine.costs import known_costs
 from specchat.engine.protocol import Message, Plan
 from specchat.engine.snapshot_price import snapshots_ms, without_snapshots
@@ -17,11 +17,16 @@ from specchat.llama.context import CELL_STEP, Context
 from specchat.llama.library import AbortFlag, Library
 from specchat.llama.model import Model
 from specchat.neighbours import Watch
-from specchat.speculation.settings import SpeculationSettings
+from specchat.speculation.controller import BASELINE_KEPT
+from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from support.gguf_models import byte_ids
 from support.hybrid_models import HYBRIDS
 from support.speaking import Speaker
 from support.tiny_models import write_random
 
+PLAIN = SpeculationSettings(drafter="none", draft_length=0)
+SAMPLING = SamplingSettings(temperature=0, logit_bias=dict.fromkeys(byte_ids("ab"), 60.0))
+DRAFTED = SpeculationSettings(drafter="ngram", draft_length=3)
 PRICE_S = 0.004
 """Many times what a round of these models takes."""
 
@@ -46,9 +51,7 @@ def abort(library: Library) -> AbortFlag:
 @pytest.fixture
 def target(library: Library, hybrid: Path, abort: AbortFlag) -> Iterator[Context]:
     model = Model(library, hybrid)
-    context = Context(
-        model, n_ctx=1024, n_outputs=9, abort=abort, n_threads=1, n_snapshots=8
-    )
+    context = Context(model, n_ctx=1024, n_outputs=9, abort=abort, n_threads=1, n_snapshots=8)
     yield context
     context.close()
     model.close()
@@ -99,7 +102,7 @@ def test_without_time_or_memory_for_it_the_price_is_unknown(
     assert snapshots_ms(target, make, budget_s=0.0) is None
     assert snapshots_ms(target, no_memory, budget_s=10.0) is None
     memory = psutil.virtual_memory()._replace(available=2**20)
-    monkeypatch.setattr(snapshot_price.psutil, "virtual_memory", lambda: memory)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
     assert without_snapshots(target, "f16", abort) is None
 
 
@@ -127,18 +130,27 @@ def test_an_answer_is_held_against_decoding_without_snapshots(
 ) -> None:
     speaker = Speaker(library, hybrid, plan=Plan(n_ctx=1024, n_threads=1))
     question = Message("user", "once upon a time there was a fox")
-    plain = speaker.answer(
-        question, speculation=SpeculationSettings(drafter="none", draft_length=0), max_tokens=40
-    )
-    rate, without = plain.figures.tokens_per_second, plain.figures.plain_tokens_per_second
-    assert rate is not None
-    assert without is not None
-    assert 1 / rate - 1 / without > 0.5 * PRICE_S
+    answer = partial(speaker.answer, question, sampling=SAMPLING, max_tokens=BASELINE_KEPT)
+    plain = answer(speculation=PLAIN)
+    figures = plain.figures
+    assert figures.snapshots_s > 0.5 * PRICE_S * BASELINE_KEPT
+    assert figures.tokens_per_second == BASELINE_KEPT / figures.decode_s < 1 / PRICE_S
+    # Of the same rounds, since no more of them are kept.
+    assert figures.plain_tokens_per_second == pytest.approx(figures.plain_answer_per_second)
     [alarm] = [each for each in plain.alarms if each.kind == "slower_than_plain"]
     assert "--draft-length 0" in alarm.help
+    drafted = answer(speculation=DRAFTED).figures
+    assert drafted.drafted > 0
+    assert drafted.tokens_per_second is not None
+    assert drafted.plain_tokens_per_second is not None
+    assert drafted.plain_tokens_per_second > 1 / PRICE_S  # no call with snapshots is as quick
+    assert drafted.speed_up == drafted.tokens_per_second / drafted.plain_tokens_per_second
     speaker.session.close()
-    cheap = Speaker(library, hybrid, plan=Plan(n_ctx=1024, n_threads=1, max_draft_length=0))
-    assert cheap.context.memory.kind == "checkpoints"
-    figures = cheap.answer(question, max_tokens=40).figures
-    assert figures.plain_tokens_per_second == pytest.approx(without, rel=0.5)
-    cheap.session.close()
+
+
+def test_where_nothing_is_to_be_drafted_no_snapshots_are_kept(
+    library: Library, hybrid: Path
+) -> None:
+    speaker = Speaker(library, hybrid, plan=Plan(n_ctx=1024, n_threads=1, max_draft_length=0))
+    assert speaker.context.memory.n_snapshots == 0
+    speaker.session.close()

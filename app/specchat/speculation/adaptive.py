@@ -55,7 +55,7 @@ class AdaptiveLength:
         verify: costs of the target's decode calls; it must hold the cost of at least one size.
         replays: whether kept tokens are decoded again after a refusal.
         reach: what the drafts of the drafter with a model can be.
-        snapshots_ms: for the `Baseline`; it is paid whatever is drafted, so no length depends on it.
+        snapshots_ms: for the `Baseline`. No length depends on it: it is paid whatever is drafted.
     """
 
     def __init__(

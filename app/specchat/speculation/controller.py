@@ -214,13 +214,16 @@ class Baseline:
     def add(self, outcome: Outcome) -> None:
         """Learn from a round, plain or not."""
         if outcome.drafted == 0 and outcome.replayed == 0:
-            # The call has only got shorter than it was since, if less than the price is left.
-            price = min(self.snapshots_ms, outcome.verify_ms)
-            self._rounds.append((outcome.round_ms - price, outcome.n_past))
+            price_ms = self.price_ms(outcome.verify_ms)
+            self._rounds.append((outcome.round_ms - price_ms, outcome.n_past))
             self._measured_at = monotonic()
             self.since = 0
         else:
             self.since += 1
+
+    def price_ms(self, verify_ms: float) -> float:
+        """What snapshots took of a plain round's call: no more than all of it."""
+        return min(self.snapshots_ms, verify_ms)
 
     def tokens_per_second(self, n_past: int) -> float | None:
         """The plain rate at a like depth of context, or None when it was not measured there."""
