@@ -71,6 +71,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     draft_decode_s: float
     stepping_back: SteppingBack
     step_back_s: float
+    snapshots_s: float
     replayed: int
     state_copy_s: float
     of_limit: float | None
@@ -118,6 +119,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             draft_decode_s=figures.draft_decode_s,
             stepping_back=loaded.stepping_back,
             step_back_s=figures.step_back_s,
+            snapshots_s=figures.snapshots_s,
             replayed=figures.replayed,
             state_copy_s=figures.state_copy_s,
             of_limit=figures.of_limit,

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import psutil
 import pytest
 
@@ -70,6 +71,24 @@ def test_a_fixed_length_that_is_slower_than_plain_decoding_is_told_to_let_go() -
 def test_an_automatic_length_that_was_slower_says_so_too() -> None:
     assert kinds(SLOW) == ["slower_than_plain"]
     assert "--draft-length" not in words(SLOW)[0]
+
+
+def test_snapshots_that_cost_more_than_the_guesses_win_are_named() -> None:
+    """Plain decoding takes 80 ms a token, and 100 with them."""
+    told = (
+        "Slower than plain decoding: This answer came at 10.0 tok/s; without guesses it was 12.5. "
+        "Snapshots of its state, to undo refused guesses, take 20.0 ms of every call: load it with "
+        "--draft-length 0, which asks for none."
+    )
+    assert words(replace(SLOW, snapshots_ms=20.0)) == [told]
+    idle = msgspec.structs.replace(SLOW.figures, drafted=0, rounds=100)
+    assert words(replace(SLOW, figures=idle, snapshots_ms=20.0, model_tested=0)) == [told]
+
+
+def test_guesses_that_lose_even_beside_snapshots_are_named_instead() -> None:
+    assert words(replace(SLOW, snapshots_ms=5.0)) == words(SLOW)
+    idle = msgspec.structs.replace(SLOW.figures, drafted=0, rounds=100)
+    assert words(replace(SLOW, figures=idle, snapshots_ms=5.0, model_tested=0)) == []
 
 
 def test_a_draft_that_is_seldom_right_is_held_against_what_it_would_need() -> None:

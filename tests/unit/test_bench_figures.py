@@ -1,6 +1,7 @@
 """Medians, ratios and pooled counts of answers made by hand."""
 
 import pytest
+from msgspec.structs import replace
 
 from specchat.bench.figures import drift, rows, spread
 from specchat.bench.over_time import lengths_over_time
@@ -85,6 +86,15 @@ def test_the_speed_up_is_the_median_of_ratios_within_a_turn() -> None:
     assert row(found, "model:3").speed_up == Spread(2.0, 1.5, 2.5)
     assert row(found, "model:3").tokens_per_second == Spread(20.0, 11.5, 60.0)
     assert row(found, "plain").speed_up == Spread(1.0, 1.0, 1.0)
+
+
+def test_the_speed_up_is_over_plain_decoding_without_snapshots() -> None:
+    """The plain answer: 4 tokens in 2 s, of which snapshots took one."""
+    plain = replace(answer(lengths=(0,) * 4, kept=(0,) * 4, rate=2.0), snapshots_s=1.0)
+    found = rows(["plain", "model:3"], ["chat"], [plain, answer("model:3", rate=6.0)], None)
+
+    assert row(found, "model:3").speed_up == Spread(1.5, 1.5, 1.5)
+    assert row(found, "plain").speed_up == Spread(0.5, 0.5, 0.5)
 
 
 def test_an_answer_without_a_rate_has_no_ratio() -> None:

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from specchat.engine.protocol import FinishReason, Message
 from specchat.speculation.metrics import Figures
@@ -90,6 +91,13 @@ def test_the_speed_up_is_the_rate_with_drafts_over_the_plain_one() -> None:
     assert speed_up(plain, Side()) is None
     fast.figures = Figures(emitted=50, rounds=20, drafted=60, decode_s=50 / 21)
     assert summary(plain, fast) == "2.10x plain with drafts · identical, 50 tokens"
+
+
+def test_the_plain_answer_is_taken_without_what_snapshots_took_of_it() -> None:
+    plain, fast = side("x" * 50), side("x" * 50, per_second=21.0)
+    plain.figures = replace(plain.figures, snapshots_s=1.0)  # of 5 s
+
+    assert speed_up(plain, fast) == pytest.approx(21.0 / 12.5)
 
 
 def test_drafts_that_lose_are_called_slower() -> None:

@@ -248,6 +248,23 @@ def test_the_plain_rate_holds_for_a_like_depth_of_context() -> None:
     assert [baseline.tokens_per_second(depth) for depth in (5000, 9000)] == [100, 50]
 
 
+def test_the_plain_rate_is_without_what_snapshots_take_of_a_call() -> None:
+    baseline = Baseline(snapshots_ms=4.0)
+    for ms in (14.0, 24.0, 14.0):
+        baseline.add(plain_round(ms))
+
+    assert baseline.tokens_per_second(100) == 75.0  # three tokens in 10 + 20 + 10 ms
+
+
+def test_snapshots_never_took_more_than_the_call() -> None:
+    """As they would seem to on a machine that has become quicker since they were measured."""
+    baseline = Baseline(snapshots_ms=40.0)
+    for _ in range(3):
+        baseline.add(Outcome(0, 0, 1, round_ms=10.0, verify_ms=9.0, n_past=100))
+
+    assert baseline.tokens_per_second(100) == 1000.0
+
+
 def test_old_plain_rounds_are_forgotten() -> None:
     baseline = Baseline()
     for ms in [10.0] * 20 + [20.0] * BASELINE_KEPT:

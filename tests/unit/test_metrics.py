@@ -34,6 +34,7 @@ def figures_after(rounds: list[Round]) -> Figures:
             by_ngram=drafted % 2 == 1,
             step_back_s=0.01 if drafted else 0.0,
             replayed=accepted,
+            snapshots_s=0.0 if drafted else 0.02,
         )
     return meter.figures()
 
@@ -58,6 +59,7 @@ def test_four_rounds_counted_by_hand() -> None:
     assert figures.draft_share == pytest.approx(0.2)
     assert figures.of_limit == pytest.approx((0.3 + 0.05) / 0.5)
     assert figures.overhead_s == pytest.approx(4 * 0.1)
+    assert figures.snapshots_s == pytest.approx(0.02)
     assert figures.step_back_s == pytest.approx(3 * 0.01)
     assert figures.step_back_share == pytest.approx(3 * 0.01 / 2.0)
     assert figures.replayed == 4
@@ -120,6 +122,12 @@ def test_where_nothing_was_drafted_there_is_no_speed_up() -> None:
 
 def test_before_the_first_round_a_known_plain_rate_makes_no_speed_up() -> None:
     assert Figures(plain_tokens_per_second=5.0).speed_up is None
+
+
+def test_a_plain_answer_is_quicker_without_what_snapshots_took() -> None:
+    assert Figures(emitted=10, decode_s=2.0, snapshots_s=0.75).plain_answer_per_second == 8.0
+    assert Figures(emitted=10, decode_s=2.0).plain_answer_per_second == 5.0
+    assert Figures().plain_answer_per_second is None
 
 
 def test_the_plain_rate_and_its_age_are_handed_on() -> None:

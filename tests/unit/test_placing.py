@@ -94,6 +94,15 @@ def test_context_and_layers_give_way_and_the_engine_is_told(write: Write) -> Non
     assert [bool(notice.help) for notice in found.notices] == [False, True]
 
 
+def test_snapshots_to_refuse_guesses_are_asked_for_only_where_somebody_guesses(
+    write: Write,
+) -> None:
+    target = write("t", 20)
+
+    assert placed(AMPLE, target, drafter="ngram").load.plan.n_snapshots == 8
+    assert placed(AMPLE, target, drafter="none").load.plan.n_snapshots == 0
+
+
 def test_a_context_that_was_asked_for_stays(write: Write) -> None:
     assert placed(AMPLE, write("t", 20), ctx=1000).load.plan.n_ctx == 1000
 

@@ -31,6 +31,7 @@ CSV_COLUMNS = (
     "draft_decode_s",
     "step_back_s",
     "replayed",
+    "snapshots_s",
     "started_s",
 )
 """Fields of `Answer`: one line an answer."""

@@ -72,7 +72,7 @@ def drift(answers: Sequence[Answer]) -> float | None:
 def _speed_ups(answers: Sequence[Answer]) -> dict[int, float]:
     """For the place of an answer its rate against the plain one of the same turn."""
     plain = {
-        (answer.set, answer.prompt, answer.repetition): answer.tokens_per_second
+        (answer.set, answer.prompt, answer.repetition): _plain_rate(answer)
         for answer in answers
         if answer.variant == PLAIN
     }
@@ -82,6 +82,13 @@ def _speed_ups(answers: Sequence[Answer]) -> dict[int, float]:
         if base and answer.tokens_per_second is not None:
             ratios[place] = answer.tokens_per_second / base
     return ratios
+
+
+def _plain_rate(answer: Answer) -> float | None:
+    """Of a plain answer, without what it took to keep the snapshots that the others need."""
+    if not answer.snapshots_s or answer.tokens_per_second is None:
+        return answer.tokens_per_second
+    return answer.emitted / (answer.decode_s - answer.snapshots_s)
 
 
 def _row(

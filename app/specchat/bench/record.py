@@ -87,6 +87,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     draft_decode_s: float | None = None
     step_back_s: float | None = None
     replayed: int | None = None
+    snapshots_s: float | None = None
     lengths: tuple[int, ...] = ()
     """Tokens drafted in each round."""
     kept: tuple[int, ...] = ()
@@ -129,7 +130,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     tokens_per_second: Spread | None
     """Over the answers."""
     speed_up: Spread | None
-    """Over the ratios to the plain answer of the same prompt and repetition."""
+    """Over the ratios to the plain answer of the same prompt and repetition, without what snapshots
+    took of it: under 1 for plain answers themselves, where the target keeps some."""
     emitted: int
     drafted: int
     accepted: int

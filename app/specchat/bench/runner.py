@@ -182,6 +182,7 @@ def _answer(
         draft_decode_s=figures.draft_decode_s if figures else None,
         step_back_s=figures.step_back_s if figures else None,
         replayed=figures.replayed if figures else None,
+        snapshots_s=figures.snapshots_s if figures else None,
         accepted_ngram=figures.accepted_ngram if figures else None,
         lengths=measured.lengths,
         kept=measured.kept,

@@ -16,6 +16,7 @@ from specchat.hub.builtin import BUILT_IN, built_in_model
 from specchat.pairing.abilities import THIS_VERSION
 from specchat.pairing.catalog import CacheType, Catalog, CatalogModel, CatalogPair, read_all
 from specchat.pairing.measured import Measured
+from specchat.pairing.shape import MOST_SNAPSHOTS
 from specchat.speculation.settings import MAX_DRAFT_LENGTH, DrafterChoice, DraftLength
 
 LONGEST_BY_ITSELF = 16
@@ -238,6 +239,7 @@ def _plan(asked: Asked, suggested: int | None) -> Plan:
         draft_cache_type=asked.draft_cache_type,
         experts_in_ram=asked.experts_in_ram,
         max_draft_length=min(max(longest, 0), MAX_DRAFT_LENGTH),
+        n_snapshots=0 if asked.drafter == "none" else MOST_SNAPSHOTS,
         measure_costs=length == "auto" and asked.drafter != "none",
         draft_required=asked.draft_required,
     )

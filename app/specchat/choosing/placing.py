@@ -183,6 +183,7 @@ class _Placing:
             experts_in_ram=given.experts_in_ram,
             whole_window_cache=given.whole_window_cache,
             max_draft_length=given.max_draft_length,
+            n_snapshots=given.n_snapshots,
         )
 
     def _plan(self, draft: ModelShape | None, wishes: Wishes) -> MemoryPlan:

@@ -53,6 +53,8 @@ class AnswerFacts:
     """Cores that other programs used."""
     what_drafts: str = "draft model"
     """A model or a head, in words."""
+    snapshots_ms: float = 0.0
+    """What the target's snapshots of its state take of a call; 0 where that is not known."""
 
 
 def load_alarms(loading: Loading) -> tuple[Notice, ...]:
@@ -117,15 +119,21 @@ def _busy(facts: AnswerFacts) -> Notice | None:
 
 
 def _slower_than_plain(facts: AnswerFacts) -> Notice | None:
-    figures = facts.figures
-    speed_up, plain = figures.speed_up, figures.plain_tokens_per_second
-    if speed_up is None or figures.emitted < FEWEST_TOKENS or speed_up >= SLOWER:
+    figures, price = facts.figures, facts.snapshots_ms
+    rate, plain = figures.tokens_per_second, figures.plain_tokens_per_second
+    if rate is None or plain is None or figures.emitted < FEWEST_TOKENS or rate >= SLOWER * plain:
         return None
-    advice = (
-        "It is drafting less now; longer answers make up for what finding out has cost."
-        if facts.fixed_length is None
-        else "Use --draft-length auto, which stops drafting where it does not pay."
-    )
+    if rate * (1 / plain + price / 1000) >= SLOWER:  # by the rate of rounds that keep them
+        advice = (
+            f"Snapshots of its state, to undo refused guesses, take {price:.1f} ms of every call: "
+            "load it with --draft-length 0, which asks for none."
+        )
+    elif not figures.drafted:
+        return None
+    elif facts.fixed_length is None:
+        advice = "It is drafting less now; longer answers make up for what finding out has cost."
+    else:
+        advice = "Use --draft-length auto, which stops drafting where it does not pay."
     return Notice(
         kind="slower_than_plain",
         title="Slower than plain decoding",

@@ -131,6 +131,7 @@ class Answer:
         self, step: speculation.Round, text: str | None, reason: Reason, n_past: int, now: float
     ) -> Round:
         meter, baseline = self._meter, self._controller.baseline
+        is_plain = not step.drafted and not step.replayed
         meter.add_round(
             drafted=step.drafted,
             accepted=step.accepted,
@@ -142,6 +143,7 @@ class Answer:
             by_ngram=step.source == "ngram",
             step_back_s=step.step_back_s,
             replayed=step.replayed,
+            snapshots_s=baseline.price_ms(step.verify_s * 1e3) / 1e3 if is_plain else 0.0,
         )
         if step.source == "model":
             self._model_tested += min(step.accepted + 1, step.drafted)
@@ -204,6 +206,7 @@ class Answer:
                 break_even=self._controller.break_even("model"),
                 what_drafts=what_drafts(self._drafter_name),
                 others=self._watch.others(),
+                snapshots_ms=self._controller.baseline.snapshots_ms,
             )
         )
 

@@ -8,6 +8,7 @@ from time import perf_counter
 import msgspec
 import psutil
 
+from specchat.engine.snapshot_price import MakeContext, snapshots_ms
 from specchat.engine.stored_costs import MeasuredCosts, costs_folder
 from specchat.llama.context import Context, Outputs
 from specchat.llama.head import ChainedHeadContext
@@ -21,6 +22,8 @@ BUDGET_S = 2.0
 """The most that measuring may take at a start."""
 DRAFT_SHARE = 0.25
 """The part of it that goes to the draft model, or to heads."""
+SNAPSHOT_SHARE = 0.35
+"""The part of it that goes to the price of snapshots, where the target keeps some."""
 VERIFY_SIZES = (1, 2, 4, 3, 5, 8, 6, 12, 17, 10)
 """Calls of the target that are measured, the most telling first."""
 DRAFT_SIZES = (1, 2)
@@ -33,6 +36,7 @@ def known_costs(
     longest: int,
     progress: Callable[[float], None],
     watch: Callable[[], Watch] = Watch,
+    without_snapshots: MakeContext | None = None,
 ) -> MeasuredCosts:
     """The costs of this pair on this machine, from an earlier start or measured now.
 
@@ -42,17 +46,24 @@ def known_costs(
         longest: most tokens that a round may draft.
         progress: told the measured fraction, 0 to 1.
         watch: begins to measure what other programs take.
+        without_snapshots: makes a context to hold the target's against, where it keeps snapshots
+            and there is room for one more.
     """
-    file = costs_folder() / f"{_key(target, draft, longest)}.json"
+    prices = without_snapshots is not None
+    file = costs_folder() / f"{_key(target, draft, longest, prices=prices)}.json"
     try:
         return msgspec.json.decode(file.read_bytes(), type=MeasuredCosts)
     except (FileNotFoundError, msgspec.DecodeError):
         pass
     neighbours = watch()
     sizes = [size for size in VERIFY_SIZES if size <= longest + 1]
-    budget = BUDGET_S * (1 - DRAFT_SHARE) if draft is not None else BUDGET_S
+    shares = (DRAFT_SHARE if draft is not None else 0.0) + (SNAPSHOT_SHARE if prices else 0.0)
+    budget = BUDGET_S * (1 - shares)
     verify = measure(target, sizes, Outputs.ALL, budget, lambda done: progress(done * 0.75))
     drafting, rereading = ({}, {}) if draft is None else _measure_draft(draft)
+    price = None
+    if without_snapshots is not None:
+        price = snapshots_ms(target, without_snapshots, BUDGET_S * SNAPSHOT_SHARE)
     progress(1.0)
     costs = MeasuredCosts(
         verify,
@@ -60,6 +71,7 @@ def known_costs(
         target=target.model.path.name,
         draft_model=None if draft is None else draft.model.path.name,
         rereading=rereading,
+        snapshots_ms=price,
     )
     if are_busy(neighbours.others(), psutil.cpu_count() or 1):
         return costs
@@ -140,7 +152,9 @@ def adaptive(
     verify = CostTable()
     for n_tokens, milliseconds in costs.verify.items():
         verify.add(n_tokens, milliseconds)
-    controller = AdaptiveLength(longest, verify, replays=replays, reach=reach)
+    controller = AdaptiveLength(
+        longest, verify, replays=replays, reach=reach, snapshots_ms=costs.snapshots_ms or 0.0
+    )
     for n_tokens, milliseconds in costs.draft.items():
         controller.spent("model", n_tokens, milliseconds)
     for guess, milliseconds in costs.rereading.items():
@@ -148,9 +162,9 @@ def adaptive(
     return controller
 
 
-def _key(target: Context, draft: Context | None, longest: int) -> str:
-    """Changes with anything that changes what a call costs."""
-    parts = [target.model.library.version, str(longest)]
+def _key(target: Context, draft: Context | None, longest: int, *, prices: bool) -> str:
+    """Changes with anything that changes what a call costs, and with what is measured."""
+    parts = [target.model.library.version, str(longest), str(prices)]
     for context in (target, draft):
         if context is not None:
             path = Path(context.model.path).resolve()

@@ -28,6 +28,7 @@ from specchat.engine.protocol import (
     ModelFacts,
     Notice,
 )
+from specchat.engine.snapshot_price import without_snapshots
 from specchat.engine.thinking import show_marks
 from specchat.errors import InvalidSetting, SpecchatError
 from specchat.llama.context import CPU_BATCH, GPU_BATCH, Context, Outputs, default_threads
@@ -337,6 +338,7 @@ class Session:
                 longest,
                 lambda fraction: emit(partial(LoadProgress, "costs", fraction)),
                 self._watch,
+                without_snapshots(self._context, self._plan.cache_type, self._abort),
             )
         else:
             costs = quick_costs(self._context)

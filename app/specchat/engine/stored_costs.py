@@ -19,6 +19,9 @@ class MeasuredCosts(msgspec.Struct, frozen=True):
     rereading: dict[int, float] = {}
     """Of heads whose guesses after the first take in the draft before them once more: such a call,
     by the number of the guess."""
+    snapshots_ms: float | None = None
+    """What the target's snapshots of its state take of a call of one token; None: it keeps none, or
+    that is not known."""
 
 
 def costs_folder() -> Path:

@@ -162,8 +162,8 @@ class _Planning:
         self._wishes = wishes
         self._fast = fast_devices(machine)
         self._free = [device.free_bytes for device in self._fast]
-        self._margins = [_margin(device.total_bytes) for device in self._fast]
-        self._ram_margin = _margin(machine.ram_bytes)
+        self._margins = [margin_bytes(device.total_bytes) for device in self._fast]
+        self._ram_margin = margin_bytes(machine.ram_bytes)
         asked = wishes.n_gpu_layers
         self._asked_layers = None if asked is None or asked < 0 else asked
         usual = min(USUAL_N_CTX, target.n_ctx_train or USUAL_N_CTX)
@@ -361,7 +361,8 @@ def _with_saved(use: Use, n_bytes: int) -> Use:
     return use._replace(kv=use.kv + n_bytes)
 
 
-def _margin(total_bytes: int) -> int:
+def margin_bytes(total_bytes: int) -> int:
+    """What a plan leaves free of a device with so much memory, or of main memory."""
     return min(MOST_MARGIN, round(total_bytes * MARGIN_SHARE))
 
 

@@ -55,6 +55,7 @@ class AdaptiveLength:
         verify: costs of the target's decode calls; it must hold the cost of at least one size.
         replays: whether kept tokens are decoded again after a refusal.
         reach: what the drafts of the drafter with a model can be.
+        snapshots_ms: for the `Baseline`. No length depends on it: it is paid whatever is drafted.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class AdaptiveLength:
         *,
         replays: bool = False,
         reach: Reach | None = None,
+        snapshots_ms: float = 0.0,
     ) -> None:
         self.longest = longest
         self.verify = verify
@@ -83,7 +85,7 @@ class AdaptiveLength:
             "model": Calibration(),
             "ngram": Calibration(),
         }
-        self.baseline = Baseline()
+        self.baseline = Baseline(snapshots_ms)
         self.reason = Reason("plain")
         self._tokens = self._milliseconds = 0.0
         self._limit = self._pending = 0

@@ -197,9 +197,15 @@ class FixedLength:
 
 
 class Baseline:
-    """Plain tok/s, from rounds in which nothing was drafted."""
+    """Plain tok/s, from rounds in which nothing was drafted.
 
-    def __init__(self) -> None:
+    Args:
+        snapshots_ms: what the target's snapshots of its state take of a call of one token. They are
+            there to be able to refuse guesses: plain decoding keeps none.
+    """
+
+    def __init__(self, snapshots_ms: float = 0.0) -> None:
+        self.snapshots_ms = snapshots_ms
         self._rounds: deque[tuple[float, int]] = deque(maxlen=BASELINE_KEPT)
         self.since = 0
         """Rounds since the last plain one."""
@@ -208,11 +214,16 @@ class Baseline:
     def add(self, outcome: Outcome) -> None:
         """Learn from a round, plain or not."""
         if outcome.drafted == 0 and outcome.replayed == 0:
-            self._rounds.append((outcome.round_ms, outcome.n_past))
+            price_ms = self.price_ms(outcome.verify_ms)
+            self._rounds.append((outcome.round_ms - price_ms, outcome.n_past))
             self._measured_at = monotonic()
             self.since = 0
         else:
             self.since += 1
+
+    def price_ms(self, verify_ms: float) -> float:
+        """What snapshots took of a plain round's call: no more than all of it."""
+        return min(self.snapshots_ms, verify_ms)
 
     def tokens_per_second(self, n_past: int) -> float | None:
         """The plain rate at a like depth of context, or None when it was not measured there."""

@@ -53,11 +53,15 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     replayed: int = 0
     """Tokens that the target decoded once more, because its memory went back further than asked;
     their time is part of `verify_s`."""
+    snapshots_s: float = 0.0
+    """The part of `verify_s` that the target's snapshots of its state took of rounds in which
+    nothing was drafted; 0 where it keeps none, or where that was not measured."""
     state_copy_s: float = 0.0
     """The part of `time_to_first_token_s` in which states of the target were copied to main memory
     for later turns, or from there."""
     plain_tokens_per_second: float | None = None
-    """tok/s without drafting, measured in this conversation at a like depth of context."""
+    """tok/s without drafting, measured in this conversation at a like depth of context, less what
+    snapshots took."""
     plain_age_s: float | None = None
     """How long ago that was measured, in seconds."""
 
@@ -137,6 +141,13 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
         return self.emitted / self.decode_s if self.decode_s > 0 else None
 
     @property
+    def plain_answer_per_second(self) -> float | None:
+        """Of an answer for which nothing was drafted: emitted / decode seconds without those that
+        snapshots took; None before the first round."""
+        plain_s = self.decode_s - self.snapshots_s
+        return self.emitted / plain_s if plain_s > 0 else None
+
+    @property
     def overhead_s(self) -> float:
         """Round time that is neither drafting nor the target's decode: our own."""
         return max(0.0, self.decode_s - self.draft_s - self.verify_s)
@@ -184,7 +195,7 @@ class Meter:
         self._tested_at = [0] * max_draft_length
         self._drafted = self._tested = self._accepted = self._accepted_ngram = 0
         self._decode_s = self._draft_s = self._verify_s = 0.0
-        self._draft_decode_s = self._step_back_s = 0.0
+        self._draft_decode_s = self._step_back_s = self._snapshots_s = 0.0
         self._replayed = 0
 
     def add_round(
@@ -200,6 +211,7 @@ class Meter:
         by_ngram: bool = False,
         step_back_s: float = 0.0,
         replayed: int = 0,
+        snapshots_s: float = 0.0,
     ) -> None:
         """Count one verification round; times in seconds, all parts within `round_s`."""
         tested = accepted + (accepted < drafted)
@@ -218,6 +230,7 @@ class Meter:
         self._draft_decode_s += draft_decode_s
         self._step_back_s += step_back_s
         self._replayed += replayed
+        self._snapshots_s += snapshots_s
 
     def figures(self) -> Figures:
         """The totals so far."""
@@ -239,6 +252,7 @@ class Meter:
             draft_decode_s=self._draft_decode_s,
             step_back_s=self._step_back_s,
             replayed=self._replayed,
+            snapshots_s=self._snapshots_s,
             state_copy_s=self.state_copy_s,
             plain_tokens_per_second=self.plain_tokens_per_second,
             plain_age_s=self.plain_age_s,

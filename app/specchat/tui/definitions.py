@@ -79,6 +79,12 @@ FIGURES = (
         "that of a draft model",
     ),
     Definition(
+        "snapshots seconds",
+        "the part of verify seconds that the target's snapshots of its state took of rounds with "
+        "nothing drafted, by what was measured when it was loaded; 0 where it keeps none, or where "
+        "that was not measured",
+    ),
+    Definition(
         "step back share",
         "step back seconds / decode seconds; shown for a target that keeps a state",
     ),
@@ -129,12 +135,14 @@ FIGURES = (
     Definition(
         "plain tok/s",
         "the same without drafting: from rounds of this conversation in which nothing was "
-        "drafted, at a context depth within 1,024 tokens",
+        "drafted, at a context depth within 1,024 tokens; less snapshots seconds",
     ),
     Definition(
         "speed-up",
         "tok/s / plain tok/s, shown under 1 too, with how long ago the plain rate was measured;"
-        " none where nothing was drafted",
+        " none where nothing was drafted. Between two answers, as in a comparison and in "
+        "`specchat bench`: tok/s of the one / tok/s of the plain one without its snapshots "
+        "seconds",
     ),
     Definition("log probability", "of a token, by the target itself, before any sampling setting"),
     Definition("prompt tokens", "all tokens of the prompt"),

@@ -111,7 +111,8 @@ class CompareScreen(ModalScreen[None]):
     HELP = (
         "The question is answered twice with one seed: plain, then with drafts. Drafts change "
         "how fast the target writes, and not what: the two texts are identical, unless they part "
-        f"at a near tie. {NEAR_TIE} The speed-up is tok/s with drafts / tok/s of the plain answer. "
+        f"at a near tie. {NEAR_TIE} The speed-up is tok/s with drafts / tok/s of the plain answer, "
+        "less what a target's snapshots took of it. "
         "An answer enters the conversation only when you keep it: beside those that the question "
         "has, with its figures and tokens."
     )
