@@ -1,5 +1,6 @@
 """Every figure by its definition."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -240,7 +241,7 @@ def test_figures_of_an_answer_that_went_on_are_those_of_all_its_rounds() -> None
             made.add_round(
                 drafted=drafted, accepted=accepted, emitted=accepted + 1, round_s=0.5,
                 draft_s=0.125, verify_s=0.25, draft_decode_s=0.0625, by_ngram=accepted == 3,
-                step_back_s=0.03125, replayed=accepted,
+                step_back_s=0.03125, replayed=accepted, snapshots_s=0.015625,
             )  # fmt: skip
         return made
 
@@ -253,6 +254,11 @@ def test_figures_of_an_answer_that_went_on_are_those_of_all_its_rounds() -> None
     whole.time_to_first_token_s, whole.reused_tokens, whole.state_copy_s = 1.5, 5, 0.25
 
     assert begun.figures().plus(more.figures()) == whole.figures()
+    told = msgspec.structs.asdict(whole.figures())
+    assert {name for name, value in told.items() if not value} <= {
+        "plain_tokens_per_second",
+        "plain_age_s",
+    }
     assert Figures().plus(more.figures()) == more.figures()
     assert begun.figures().plus(Figures()) == begun.figures()
 

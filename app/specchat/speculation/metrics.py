@@ -94,6 +94,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
             draft_decode_s=self.draft_decode_s + later.draft_decode_s,
             step_back_s=self.step_back_s + later.step_back_s,
             replayed=self.replayed + later.replayed,
+            snapshots_s=self.snapshots_s + later.snapshots_s,
             state_copy_s=self.state_copy_s,
             plain_tokens_per_second=self._plain_with(later),
             plain_age_s=self.plain_age_s if later.plain_age_s is None else later.plain_age_s,

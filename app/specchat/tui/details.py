@@ -148,6 +148,7 @@ VALUES: dict[str, Callable[[Figures], str | None]] = {
     "step back seconds": lambda f: seconds(f.step_back_s),
     "step back share": lambda f: _share(f.step_back_share),
     "replayed": lambda f: f"{f.replayed:,}",
+    "snapshots seconds": lambda f: seconds(f.snapshots_s),
     "draft share": lambda f: _share(f.draft_share),
     "accepted by n-gram": lambda f: f"{f.accepted_ngram:,}",
     "share by drafter": _by_drafter,
