@@ -73,6 +73,7 @@ def test_a_conversation_is_had_branched_compared_found_exported_and_left(
         screen.wait_for("Ask something")
 
         screen.press("f3")
+        screen.wait_for("Search titles")
         screen.type("coldest")
         screen.wait_until(lambda drawn: drawn.count("coldest") >= 2, "what was found")
         screen.press("f7")  # export
