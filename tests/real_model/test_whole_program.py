@@ -81,7 +81,7 @@ def test_a_conversation_is_had_branched_compared_found_exported_and_left(
         screen.press("enter")
         screen.wait_until(lambda _: list(tmp_path.glob("*.md")) != [], "a file")
         [file] = tmp_path.glob("*.md")
-        screen.wait_for(file.name)
+        screen.wait_until(lambda drawn: file.name in "".join(drawn.split()), "its name")
         exported = file.read_text()
         assert all(question in exported for question in QUESTIONS)
 

@@ -5,6 +5,7 @@ import re
 import struct
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -135,9 +136,10 @@ def test_the_types_are_those_of_the_reference() -> None:
 
 
 def test_the_types_are_all_that_llama_cpp_has() -> None:
-    import llama_cpp
-
-    header = Path(llama_cpp.__file__).parents[1] / "include" / "ggml.h"
+    package = find_spec("llama_cpp")  # importing it would take llama.cpp's log to itself
+    assert package is not None
+    assert package.origin is not None
+    header = Path(package.origin).parents[1] / "include" / "ggml.h"
     if not header.exists():
         pytest.skip("this installation of llama-cpp-python brings no ggml.h")
     [types] = re.findall(r"enum ggml_type \{(.*?)\};", header.read_text(), re.DOTALL)
