@@ -1,8 +1,8 @@
 """The whole program in a terminal against its budgets: start, idling, key echo, decode rate.
 
 Run it on a quiet machine. The terminal is one of this process; while rates are measured it draws
-nothing, because one in Python would take more of the machine than those that people have. What showing a fast answer costs the screen by kind of text is
-`streaming_cost.py`.
+nothing, because one in Python would take more of the machine than those that people have. What
+showing a fast answer costs the screen by kind of text is `streaming_cost.py`.
 """
 
 import asyncio

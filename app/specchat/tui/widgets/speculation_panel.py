@@ -20,6 +20,7 @@ from specchat.tui.definitions import figure
 from specchat.tui.memory_lines import main_share, memory_text, total_bytes
 from specchat.tui.rate_history import MINUTE_S, RateHistory
 from specchat.tui.widgets.defined import Defined
+from specchat.tui.widgets.steady import put
 from specchat.tui.wording import (
     KIND_WORDS,
     SEPARATOR,
@@ -170,7 +171,7 @@ class SpeculationPanel(Defined):
             text = Content("\n").join(_lines(figures, self._live, width, height))
         if text != self._shown:
             self._shown = text
-            self.update(text)
+            put(self, text)
 
 
 class PanelRoom(VerticalScroll):
@@ -215,7 +216,7 @@ class SpeculationLine(Defined):
         text = Content(SEPARATOR).join(part for part in parts if part)
         if text != self._shown:
             self._shown = text
-            self.update(text)
+            put(self, text)
 
     def on_resize(self) -> None:
         """As much as there is room for."""

@@ -6,6 +6,7 @@ from textual.widgets import Static
 
 from specchat.tui.markdown_blocks import MarkdownSplitter, Piece
 from specchat.tui.widgets.code_block import AnswerMarkdown
+from specchat.tui.widgets.steady import put
 from specchat.tui.wording import visible
 
 FEEDS_PER_SECOND = 10
@@ -66,7 +67,7 @@ class StreamingMarkdown(Vertical):
             if shown:
                 await self.mount_all(shown, before=self._tail)
             tail = self._splitter.tail.strip("\n")
-            self._tail.update(tail)
+            put(self._tail, tail)
             self._tail.display = bool(tail)
         self.is_complete = self._finished
 

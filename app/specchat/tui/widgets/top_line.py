@@ -33,6 +33,7 @@ class TopLine(Horizontal):
         self._backend = Static("", markup=False, id="backend")
         self._fill = Static("", markup=False, id="context")
         self._fill.tooltip = definition("context")
+        self._filled = ""
         self._n_ctx = 0
 
     def compose(self) -> ComposeResult:
@@ -47,6 +48,7 @@ class TopLine(Horizontal):
         self._backend.update("")
         self._backend.tooltip = None
         self._fill.update("")
+        self._filled = ""
         self._n_ctx = 0
 
     def show_loaded(self, loaded: Loaded, plan: MemoryPlan | None, machine: Machine | None) -> None:
@@ -73,7 +75,10 @@ class TopLine(Horizontal):
         """Tell how many tokens the target's context holds, and how many messages it lacks."""
         if self._n_ctx:
             lacks = f", {left_out} left out" if left_out else ""
-            self._fill.update(f"context {tokens(used)} of {tokens(self._n_ctx)}{lacks}")
+            text = f"context {tokens(used)} of {tokens(self._n_ctx)}{lacks}"
+            if text != self._filled:
+                self._filled = text
+                self._fill.update(text)
 
 
 def _names(target: str, draft: str | None) -> str:
