@@ -33,7 +33,7 @@ Repeat this list:
 4. Leave a corner wild for the hedgehogs.
 5. Write down what grew well this year.
 6. Share the seeds with your neighbours.""",
-    "Add two more points, about bees and about tools.",
+    "Write the same list once more, with tulips in place of tomatoes.",
 )
 
 
