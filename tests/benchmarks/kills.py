@@ -11,7 +11,7 @@ import random
 import sys
 import tempfile
 
-from support.killed_screen import missing_after_kill, shown_chat
+from support.killed_screen import missing_after_kill, restart_engine, shown_chat
 from support.packaged import smollm2
 
 TIMES = 20
@@ -24,7 +24,7 @@ def kill_engines(times: int, draw: random.Random) -> list[str]:
     with shown_chat(smollm2()) as chat:
         for _ in range(times):
             lost.append(missing_after_kill(chat, "engine", draw.uniform(EARLIEST_S, LATEST_S)))
-            chat.restart_engine()
+            restart_engine(chat)
     return lost
 
 

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from support.killed_screen import QUESTION, missing_after_kill, path_kept, shown_chat
+from support.killed_screen import (
+    QUESTION,
+    missing_after_kill,
+    path_kept,
+    restart_engine,
+    shown_chat,
+)
 
 pytestmark = pytest.mark.real_model
 
@@ -15,7 +21,7 @@ def test_after_kill_9_no_text_that_was_shown_a_second_before_is_missing(smollm2_
     draw = random.Random(3)
     with shown_chat(smollm2_path) as chat:
         assert missing_after_kill(chat, "engine", draw.uniform(1.1, 2.0)) == ""
-        chat.restart_engine()
+        restart_engine(chat)
         assert missing_after_kill(chat, "app", draw.uniform(1.1, 2.0)) == ""
 
     question, answer = path_kept()

@@ -1,13 +1,13 @@
 """The program in a terminal with a real model, from the first question to the end."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from specchat.chat.store import Store, default_path
+from support.killed_screen import path_kept
 from support.real_screen import RealScreen
 
 pytestmark = pytest.mark.real_model
@@ -26,22 +26,10 @@ OF_THE_LIBRARY = re.compile(rb"llama_|ggml_|gguf_|load_tensors|print_info|graph_
 CONTROL_SEQUENCE = re.compile(rb"\x1b[\[?<>=0-9;]*[a-zA-Z]|\x1b.|[\r\n\x0f\x07]")
 
 
-@contextmanager
-def stored() -> Iterator[Store]:
-    """What is on the disk now."""
-    store = Store.open(default_path())
-    try:
-        yield store
-    finally:
-        store.close()
-
-
 def answers() -> list[str]:
     """The answers that have ended in the conversation that was used last, as they are on disk."""
-    with stored() as store:
-        key = store.last_used()
-        path = [] if key is None else store.load(key).path
-    return [each.text for each in path if each.role == "assistant" and each.state != "writing"]
+    kept = [each for each in path_kept() if each.role == "assistant"]
+    return [each.text for each in kept if each.state != "writing"]
 
 
 def test_a_conversation_is_had_branched_compared_found_exported_and_left(
@@ -88,7 +76,7 @@ def test_a_conversation_is_had_branched_compared_found_exported_and_left(
         screen.press("ctrl+q")
         assert screen.wait_for_exit() == 0
 
-    written = bytes(screen.written)
+    written = screen.written
     assert OF_THE_LIBRARY.search(written) is None
     _, _, after = written.partition(LEAVE_ALTERNATE_SCREEN)
     assert CONTROL_SEQUENCE.sub(b"", after).strip() == b"", "something is left in the terminal"
@@ -101,5 +89,8 @@ def answered(count: int) -> Callable[[str], bool]:
 
 def conversations() -> list[int]:
     """All conversations on disk."""
-    with stored() as store:
+    store = Store.open(default_path())
+    try:
         return [each.id for each in store.conversations()]
+    finally:
+        store.close()

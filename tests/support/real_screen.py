@@ -48,13 +48,14 @@ class RealScreen:
     is_watched = True
 
     def __init__(self, *arguments: str, columns: int = 120, lines: int = 40) -> None:
+        self._size = columns, lines
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self._drawn = threading.Condition()
         self._ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (lines, columns))
-        self.written = bytearray()
-        """Everything that the program has sent to the terminal."""
+        self._pieces: list[tuple[float, bytes]] = []
+        """What came, and when."""
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             [*SPECCHAT, *arguments],
@@ -93,10 +94,21 @@ class RealScreen:
         for key in keys:
             self.type(KEYS.get(key, key))
 
+    @property
+    def written(self) -> bytes:
+        """Everything that the program has sent to the terminal."""
+        return b"".join(data for _, data in self._pieces)
+
     def lines(self) -> list[str]:
         """What is drawn now, line by line."""
         with self._drawn:
-            return [line.rstrip() for line in self._screen.display]
+            return _lines_of(self._screen)
+
+    def lines_at(self, moment: float) -> list[str]:
+        """What was drawn then, by the monotonic clock."""
+        screen = pyte.Screen(*self._size)
+        pyte.ByteStream(screen).feed(b"".join(data for at, data in self._pieces if at <= moment))
+        return _lines_of(screen)
 
     def text(self) -> str:
         """What is drawn now."""
@@ -128,8 +140,12 @@ class RealScreen:
                 return
             if not piece:
                 return
-            self.written += piece
+            self._pieces.append((time.monotonic(), piece))
             with self._drawn:
                 if self.is_watched:
                     self._stream.feed(piece)
                 self._drawn.notify_all()
+
+
+def _lines_of(screen: pyte.Screen) -> list[str]:
+    return [line.rstrip() for line in screen.display]
