@@ -14,6 +14,7 @@ import time
 
 from textual.widgets import Markdown
 
+from specchat.chat.known import Known
 from specchat.chat.store import Store, default_path
 from specchat.tui.app import SpecchatApp
 from specchat.tui.widgets.chat_view import ChatView
@@ -36,7 +37,7 @@ def long_conversation() -> int:
             key, f"Question {number}: how does it work, and what is it for?", parent
         )
         parent = store.begin_answer(key, question)
-        store.finish(parent, "complete", RECORD, text=ANSWER)
+        store.finish(parent, "complete", Known(RECORD), text=ANSWER)
     store.close()
     return key
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from specchat.chat.known import Known
 from specchat.chat.store import Store
 from specchat.chat.tokens import Tokens
 from support.answers import RECORD
@@ -53,7 +54,7 @@ def fill(store: Store, clock: Clock, messages: int, text: Callable[[int], str]) 
             asked = clock("ask", lambda: store.ask(conversation, question, parent_now))  # noqa: B023
             answer = clock("begin_answer", lambda: store.begin_answer(conversation, asked))  # noqa: B023
             store.append(answer, text(random.randint(20, 180)))
-            clock("finish", lambda: store.finish(answer, "complete", RECORD, tokens))  # noqa: B023
+            clock("finish", lambda: store.finish(answer, "complete", Known(RECORD, tokens)))  # noqa: B023
             parent = answer
             said += 2
         clock("tidy", store.tidy)

@@ -9,6 +9,7 @@ import pytest
 
 from specchat.chat.export_file import ExportFailed, Kind, export_to, name_of, tokens_of
 from specchat.chat.importing import read_conversation
+from specchat.chat.known import Known
 from specchat.chat.store import Store
 from specchat.chat.tokens import Tokens
 from specchat.chat.tree import Conversation
@@ -26,7 +27,7 @@ def store() -> Store:
 def conversation(store: Store) -> Conversation:
     key = store.new()
     answer = store.begin_answer(key, store.ask(key, "What's a lighthouse?", None))
-    store.finish(answer, "complete", RECORD, TOKENS, "A tower.")
+    store.finish(answer, "complete", Known(RECORD, TOKENS), "A tower.")
     return store.load(key)
 
 

@@ -48,7 +48,7 @@ def exchange(
     asked = store.ask(conversation, question, parent)
     answered = store.begin_answer(conversation, asked)
     store.append(answered, answer)
-    store.finish(answered, "complete", RECORD)
+    store.finish(answered, "complete", Known(RECORD))
     return answered
 
 
@@ -339,7 +339,7 @@ def test_tokens_come_back_with_their_origins(store: Store) -> None:
     log.add([15], [3], drafted=0, accepted=0, source=None)
     conversation = store.new()
     answer = store.begin_answer(conversation, None)
-    store.finish(answer, "complete", RECORD, log.tokens())
+    store.finish(answer, "complete", Known(RECORD, log.tokens()))
     kept = store.tokens(answer)
 
     assert kept is not None
@@ -382,7 +382,7 @@ def test_a_token_that_may_never_come_is_kept_as_such(store: Store) -> None:
     )  # fmt: skip
     conversation = store.new()
     answer = store.begin_answer(conversation, None)
-    store.finish(answer, "complete", record)
+    store.finish(answer, "complete", Known(record))
 
     assert store.load(conversation).path[0].answer == record
 

@@ -22,16 +22,18 @@ ADD_MESSAGE = (
     "INSERT INTO messages (id, conversation, parent, role, state, writer, created_at, text)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
+ANSWER = (
+    "target, draft, drafter, rule, emitted, tested, accepted, decode_s, plain_tokens_per_second,"
+    " time_to_first_token_s, record, tokens, rounds"
+)
+"""The columns of how an answer came about, beside its message."""
 ADD_ANSWER = (
-    "INSERT OR REPLACE INTO answers (message, target, draft, drafter, rule, emitted, tested,"
-    " accepted, decode_s, plain_tokens_per_second, time_to_first_token_s, record, tokens, rounds)"
+    f"INSERT OR REPLACE INTO answers (message, {ANSWER})"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-COPY_ANSWER = """INSERT INTO answers (message, target, draft, drafter, rule, emitted, tested,
-    accepted, decode_s, plain_tokens_per_second, time_to_first_token_s, record, tokens, rounds)
-    SELECT ?, target, draft, drafter, rule, emitted, tested, accepted, decode_s,
-    plain_tokens_per_second, time_to_first_token_s, record, tokens, rounds
-    FROM answers WHERE message = ?"""
+COPY_ANSWER = (
+    f"INSERT INTO answers (message, {ANSWER}) SELECT ?, {ANSWER} FROM answers WHERE message = ?"
+)
 ADD_TEXT = "UPDATE messages SET text = text || ? WHERE id = ?"
 ANSWER_TEXT = "SELECT conversation, parent, text FROM messages WHERE id = ?"
 SUMMARY = "SELECT id, title, pinned, archived, created_at, updated_at, setup, current"

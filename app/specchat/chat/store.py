@@ -228,20 +228,17 @@ class Store:
         self,
         message: int,
         state: State,
-        answer: AnswerRecord | None = None,
-        tokens: Tokens | None = None,
+        known: Known | None = None,
         text: str | None = None,
-        rounds: Rounds | None = None,
     ) -> None:
         """End an answer.
 
         Args:
-            answer: how it came about; without it, what `follow` tells.
+            known: how the whole of it came about, what it began with included; without it, what
+                `follow` tells.
             text: the whole of it; without it, what was appended stands.
-            tokens: of the whole answer, what it began with included.
-            rounds: the same.
         """
-        known = Known(answer, tokens, rounds) if answer else self._coming_in.known(message)
+        known = known or self._coming_in.known(message)
         change = ("text || ?", self._coming_in.unsaved(message)) if text is None else ("?", text)
         sql = f"UPDATE messages SET text = {change[0]}, state = ?, writer = NULL WHERE id = ?"
         statements: list[Statement] = [(sql, (clean(change[1]), state, message))]

@@ -206,8 +206,7 @@ class Conversation:
         assert answer is not None
         self.open = None
         whole = (answer.begun.text if answer.begun else "") + text
-        record, tokens, rounds = known or (None, None, None)
-        self.store.finish(answer.message, state, record, tokens, whole, rounds)
+        self.store.finish(answer.message, state, known, whole)
         tree.put(self.store.message(answer.message))
         return tree.messages[answer.message]
 
@@ -271,8 +270,7 @@ class Conversation:
         """
         tree = self._opened()
         key = self.store.begin_answer(tree.summary.id, question)
-        record, tokens, rounds = known or (None, None, None)
-        self.store.finish(key, state, record, tokens, text, rounds)
+        self.store.finish(key, state, known, text)
         tree.put(self.store.message(key))
         return key
 
