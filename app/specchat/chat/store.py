@@ -5,11 +5,11 @@ screen's. `search` may have to read all texts, and `tidy` waits for the disk: bo
 worker.
 """
 
-import os
 import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ from specchat.chat.search import search
 from specchat.chat.titles import make_title
 from specchat.chat.tokens import Tokens, decode_tokens
 from specchat.chat.tree import Conversation
+from specchat.chat.writers import is_running, this_program
 from specchat.paths import data_folder
 
 NO_ROUNDS: Mapping[int, Rounds] = {}
@@ -52,7 +53,6 @@ class Store:
         self._clock = clock
         self._last_id = 0
         self._coming_in = ComingIn()
-        self._writer = ""
 
     @classmethod
     def open(cls, path: Path | None = None, clock: Callable[[], float] = time.time) -> "Store":
@@ -200,7 +200,7 @@ class Store:
     def reopen(self, message: int) -> None:
         """Go on with an answer that has ended; what comes is added to its text."""
         sql = "UPDATE messages SET state = 'writing', writer = ? WHERE id = ?"
-        self._database.write((sql, (self._own_writer(), message)))
+        self._database.write((sql, (self._writer, message)))
         self._coming_in.begin(message)
 
     def follow(self, message: int, known: Callable[[], Known | None]) -> None:
@@ -270,7 +270,7 @@ class Store:
         ((parent,),) = self._database.read(sql, (message,))
         self._database.write((rows.SHOW, (parent, message)), (rows.REMOVE, (message,)))
         left = "SELECT id FROM messages WHERE writer = ?"
-        written = {key for (key,) in self._database.read(left, (self._own_writer(),))}
+        written = {key for (key,) in self._database.read(left, (self._writer,))}
         self._coming_in.forget(set(self._coming_in.messages) - written)
 
     def branch_off(self, message: int) -> int:
@@ -345,11 +345,15 @@ class Store:
 
     # Helpers
 
+    @cached_property
+    def _writer(self) -> str:
+        return this_program()
+
     def _add(
         self, conversation: int, parent: int | None, role: Role, state: State, text: str
     ) -> int:
         message, now = self._new_id(parent), self._now()
-        writer = self._own_writer() if state == "writing" else None
+        writer = self._writer if state == "writing" else None
         row = (message, conversation, parent, role, state, writer, now, clean(text))
         self._database.write(
             (rows.ADD_MESSAGE, row), (rows.SHOW, (message, message)), (rows.USED, (now, message))
@@ -385,7 +389,7 @@ class Store:
         sql = "SELECT DISTINCT writer FROM messages WHERE writer IS NOT NULL"
         change = "UPDATE messages SET state = 'interrupted', writer = NULL WHERE writer = ?"
         writers = [writer for (writer,) in self._database.read(sql)]
-        self._database.write(*((change, (each,)) for each in writers if not _is_running(each)))
+        self._database.write(*((change, (each,)) for each in writers if not is_running(each)))
 
     def _remove_deleted(self) -> None:
         before = self._now() - UNDO_DAYS * 86_400_000
@@ -399,13 +403,6 @@ class Store:
         drawn = (self._now() << 20) | secrets.randbits(20)
         self._last_id = max(drawn, self._last_id + 1, (after or 0) + 1)
         return self._last_id
-
-    def _own_writer(self) -> str:
-        if not self._writer:
-            import psutil
-
-            self._writer = f"{os.getpid()} {psutil.Process().create_time():.2f}"
-        return self._writer
 
 
 def default_path() -> Path:
@@ -431,14 +428,3 @@ def open_store(path: Path | None = None) -> Store:
         return Store.open(path)
     except StoreProblem as problem:
         return Store.in_memory(problem, path)
-
-
-def _is_running(writer: str) -> bool:
-    """Whether the program that wrote this into its messages is alive; a number is used again."""
-    import psutil
-
-    pid, _, created = writer.partition(" ")
-    try:
-        return abs(psutil.Process(int(pid)).create_time() - float(created)) < 1
-    except (psutil.Error, ValueError):
-        return False
