@@ -1,5 +1,6 @@
 """How far to draft: by yield per millisecond, zero included."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -14,6 +15,9 @@ from specchat.speculation.controller import (
     Source,
 )
 from specchat.speculation.costs import CostTable, StepBackCosts
+
+Cost = Callable[[CostTable, int], float]
+"""`CostTable.cost` in milliseconds, or `CostTable.at_best` in plain calls."""
 
 RATE_DECAY = 0.98
 FIRST_GAP, LONGEST_GAP = 4, 512
@@ -115,7 +119,8 @@ class AdaptiveLength:
         """By the costs alone. Where it could not, nothing is drafted to find out."""
         plain, at_best = self.verify.at_best(1), self.verify.at_best
         spent = self.stepping_back[source].at_best - plain
-        for length, cost in enumerate(self._at_best(source), 1):
+        costs = self._guess_costs(source, self.longest, cost=CostTable.at_best)
+        for length, cost in enumerate(costs, 1):
             spent += cost
             if length * plain > spent + at_best(length + 1):
                 return True
@@ -295,33 +300,23 @@ class AdaptiveLength:
         calibration = self.calibration[source]
         return calibration.mean if confidence is None else calibration.acceptance(confidence)
 
-    def _step_cost(self, source: Source, pending: int = 1) -> float:
+    def _step_cost(self, source: Source, pending: int = 1, cost: Cost = CostTable.cost) -> float:
         try:
-            return self.drafting[source].cost(pending)
+            return cost(self.drafting[source], pending)
         except LookupError:  # never drafted: as dear as the target would be a fool's guess
             return 0.0
 
-    def _guess_costs(self, source: Source, limit: int, pending: int = 1) -> list[float]:
-        """Milliseconds of each guess of the longest draft, in order."""
-        longest = self._longest(source, limit)
-        first = [self._step_cost(source, pending)][:longest]
-        if self._reach[source].at_once:
+    def _guess_costs(
+        self, source: Source, limit: int, pending: int = 1, cost: Cost = CostTable.cost
+    ) -> list[float]:
+        """Of each guess of the longest draft, in order."""
+        longest, reach = self._longest(source, limit), self._reach[source]
+        first = [self._step_cost(source, pending, cost)][:longest]
+        if reach.at_once:
             return first + [0.0] * (longest - 1)
-        if self._reach[source].rereads and self.rereading.measured:
-            return first + [self.rereading.cost(guess) for guess in range(2, longest + 1)]
-        return first + [self._step_cost(source)] * (longest - 1)
-
-    def _at_best(self, source: Source) -> list[float]:
-        """The same of the longest draft of all, in plain calls, when nobody disturbs."""
-        longest = self._longest(source, self.longest)
-        try:
-            step = self.drafting[source].at_best(1)
-        except LookupError:
-            step = 0.0
-        first = [step][:longest]
-        if self._reach[source].rereads and self.rereading.measured:
-            return first + [self.rereading.at_best(guess) for guess in range(2, longest + 1)]
-        return first + [0.0 if self._reach[source].at_once else step] * (longest - 1)
+        if reach.rereads and self.rereading.measured:
+            return first + [cost(self.rereading, guess) for guess in range(2, longest + 1)]
+        return first + [self._step_cost(source, 1, cost)] * (longest - 1)
 
     def _longest(self, source: Source, limit: int) -> int:
         """The most tokens that a draft can have."""
