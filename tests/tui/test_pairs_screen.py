@@ -200,6 +200,15 @@ def test_a_model_on_the_disk_is_planned_and_described_as_it_is_loaded(
     }
 
 
+def test_of_several_heads_the_list_names_the_one_that_would_be_loaded(shelf: Path) -> None:
+    path = str(target(shelf))
+    for name in ("a-Q2_K.gguf", "b-F16.gguf"):
+        eagle3(shelf, name)
+    loaded = asyncio.run(place(choose(Asked(target=path)), AMPLE)).load.pair.draft
+
+    assert look_at_disk(AMPLE).alone[path].beside == loaded == str(shelf / "b-F16.gguf")
+
+
 def test_heads_that_would_lose_here_are_left_out_of_the_list_with_the_reason(shelf: Path) -> None:
     path = str(target(shelf, heads=True))
     disk = look_at_disk(MAC)

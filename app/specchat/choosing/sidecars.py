@@ -1,6 +1,6 @@
 """Heads that lie beside their target, found by what is in the files and not by their names."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from specchat.errors import SpecchatError
@@ -24,28 +24,12 @@ def sidecar_of(target: GgufFile) -> GgufFile | None:
     Beside it is what lies in its folder, and in the Hugging Face cache what was downloaded from its
     repository: every commit has a folder there, and a head may have come with a later one.
     """
-    return preferred(
-        file
-        for file in _neighbours(target)
-        if drafter_kind(file) in HEADS and judge(target, file).usable
-    )
-
-
-def preferred(heads: Iterable[GgufFile]) -> GgufFile | None:
-    """Of heads that all fit a target, the one that drafts; of the same kind the first."""
     found: dict[DrafterKind, GgufFile] = {}
-    for file in heads:
-        found.setdefault(drafter_kind(file), file)
+    for file in _neighbours(target):
+        kind = drafter_kind(file)
+        if kind in HEADS and kind not in found and judge(target, file).usable:
+            found[kind] = file
     return next((found[kind] for kind in PREFERRED_KINDS if kind in found), None)
-
-
-def lies_beside(target: str, head: str) -> bool:
-    """Whether a file is where heads for this target are looked for."""
-    one, other = Path(target).absolute(), Path(head).absolute()
-    repository = cached_repository(one)
-    if repository is not None:
-        return other.match("*.gguf") and other.is_relative_to(repository / "snapshots")
-    return other.match("*.gguf") and one.parent == other.parent
 
 
 def _neighbours(target: GgufFile) -> Iterator[GgufFile]:

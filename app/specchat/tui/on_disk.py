@@ -1,17 +1,16 @@
 """What this disk has beside the catalog: pairs with verdicts, single models, and their plans."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from specchat.choosing.disk import shelves_here
 from specchat.choosing.heads import heads_of
-from specchat.choosing.sidecars import lies_beside, preferred
+from specchat.choosing.sidecars import sidecar_of
 from specchat.hub.inventory import FoundModel, take_inventory
 from specchat.hub.made_pairs import MadePair, made_pairs
-from specchat.pairing.drafter_type import DraftKind, drafter_kind
+from specchat.pairing.drafter_type import DraftKind
 from specchat.pairing.drafting import TargetFacts, losing
 from specchat.pairing.gguf_file import GgufFile
-from specchat.pairing.head_fit import HEADS
 from specchat.pairing.head_shape import shape_of_draft
 from specchat.pairing.machine import Machine
 from specchat.pairing.memory import MemoryPlan, Wishes, plan_memory
@@ -53,12 +52,15 @@ def look_at_disk(machine: Machine) -> OnDisk:
         model for model in inventory.models if model.kind == "model" and model.owner != "built_in"
     )
     pairs, headers = made_pairs(inventory), inventory.headers
-    usable = [pair for pair in pairs if pair.verdict.usable]
     return OnDisk(
         models,
         pairs,
-        {model.path: _alone(machine, model.path, headers, usable) for model in models},
-        {(pair.target_path, pair.draft_path): _together(machine, pair, headers) for pair in usable},
+        {model.path: _alone(machine, headers[model.path]) for model in models},
+        {
+            (pair.target_path, pair.draft_path): _together(machine, pair, headers)
+            for pair in pairs
+            if pair.verdict.usable
+        },
     )
 
 
@@ -67,10 +69,9 @@ def _together(machine: Machine, pair: MadePair, headers: Headers) -> MemoryPlan:
     return plan_memory(machine, target, shape_of_draft(headers[pair.draft_path]), Wishes())
 
 
-def _alone(machine: Machine, path: str, headers: Headers, usable: Iterable[MadePair]) -> Alone:
+def _alone(machine: Machine, target: GgufFile) -> Alone:
     """What is loaded where only the target is named (choosing/placing.py)."""
-    target = headers[path]
-    heads = heads_of(target, lambda: _head_beside(path, headers, usable))
+    heads = heads_of(target, lambda: sidecar_of(target))
     reasons: tuple[str, ...] = ()
     if heads is not None:
         reasons = tuple(losing(heads.kind, TargetFacts.of_file(target), machine))[:1]
@@ -82,14 +83,3 @@ def _alone(machine: Machine, path: str, headers: Headers, usable: Iterable[MadeP
         None if drafts is None or drafts.file is None else drafts.file.path,
         reasons,
     )
-
-
-def _head_beside(path: str, headers: Headers, usable: Iterable[MadePair]) -> GgufFile | None:
-    """That of the pairs which is found in the target's folder, without reading it again."""
-    files = (
-        headers[pair.draft_path]
-        for pair in usable
-        if pair.target_path == path and lies_beside(path, pair.draft_path)
-    )
-    heads = [file for file in files if drafter_kind(file) in HEADS]
-    return preferred(sorted(heads, key=lambda file: file.size_bytes))
