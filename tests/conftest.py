@@ -1,6 +1,7 @@
 """Fixtures for all tests: a home of our own, the library, models."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +14,13 @@ from support.packaged import gemma3, requantised, smollm2
 
 
 def pytest_configure() -> None:
-    """Give each of several workers cores of its own.
+    """Give each of several workers cores of its own, and what tests start its Ctrl+C.
 
     llama.cpp's threads wait for each other after every operation; where two programs share the
-    cores, all of them wait most of the time.
+    cores, all of them wait most of the time. A shell starts what runs in the background with
+    Ctrl+C ignored, and every program started from there inherits that.
     """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None and hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))

@@ -43,6 +43,7 @@ from support.engine_process import (
     wait_until,
 )
 from support.gguf_models import random_table, write_bigram
+from support.processes import Process
 
 PROMPTLY_S = 3.0
 """An end that waits for no decode, no load and no grace to run out; the rest is a busy machine."""
@@ -327,7 +328,7 @@ async def main():
 asyncio.run(main())
 """
     tests = Path(__file__).parents[1]
-    with subprocess.Popen(
+    with Process(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=tests
     ) as parent:
         assert parent.stdout is not None
@@ -378,7 +379,7 @@ async def test_what_llama_cpp_warns_of_is_in_the_log(tmp_path: Path, bigram_path
 def test_garbage_instead_of_commands_ends_the_engine(garbage: bytes) -> None:
     """The pipe stays open: the engine has to leave of its own accord, or at the end of half a
     header."""
-    with subprocess.Popen(
+    with Process[bytes](
         [sys.executable, "-m", "specchat.engine"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -390,10 +391,7 @@ def test_garbage_instead_of_commands_ends_the_engine(garbage: bytes) -> None:
         if len(garbage) < 4:
             process.stdin.close()
             process.stdin = None
-        try:
-            wait_until(lambda: process.poll() is not None, "the engine's end")
-        finally:
-            process.kill()
+        wait_until(lambda: process.poll() is not None, "the engine's end")
 
 
 @pytest.mark.parametrize("where", ["session.Session.answer", "session.Answer._told"])

@@ -26,6 +26,7 @@ from support.command_line import (
 )
 from support.engine_process import DEADLINE_S
 from support.gguf_models import random_table, write_bigram, write_mamba
+from support.processes import Process
 
 PROMPTLY_S = 3.0
 GREEDY = ("--temperature", "0", "--draft-length", "3")
@@ -233,7 +234,7 @@ def test_ctrl_c_while_loading_leaves_at_once(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_while_the_prompt_is_read_leaves_at_once(bigram: tuple[str, str]) -> None:
-    with subprocess.Popen(
+    with Process[bytes](
         [*SPECCHAT, "run", *bigram], stdin=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
@@ -266,7 +267,7 @@ def test_in_a_pipe_to_head_the_first_bytes_arrive(bigram: tuple[str, str]) -> No
     whole = specchat(*arguments).stdout
     with (
         running_specchat(*arguments) as process,
-        subprocess.Popen(
+        Process(
             ["head", "-c", "10"], stdin=process.stdout, stdout=subprocess.PIPE, text=True
         ) as head,
     ):

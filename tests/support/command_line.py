@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from support.engine_process import DEADLINE_S, wait_until
+from support.processes import Process
 
 SPECCHAT = (sys.executable, "-m", "specchat")
 BUSY_S = 0.3
@@ -31,37 +32,42 @@ def specchat(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess
 
 
 @contextmanager
-def running_specchat(
-    *arguments: str, stdout: int = subprocess.PIPE
-) -> Iterator[subprocess.Popen[str]]:
+def running_specchat(*arguments: str, stdout: int = subprocess.PIPE) -> Iterator[Process[str]]:
     """A command that runs until something happens to it; it is gone after the block."""
-    with subprocess.Popen(
+    with Process(
         [*SPECCHAT, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+        yield process
 
 
-def first_notice(process: subprocess.Popen[str]) -> str:
+def first_notice(process: Process[str]) -> str:
     """The first line on standard error; for the byte model a notice, once it is loaded."""
     assert process.stderr is not None
     return process.stderr.readline()
 
 
-def wait_until_answering(process: subprocess.Popen[str]) -> None:
+def wait_until_answering(process: Process[str]) -> None:
     """Wait until the engine of a command that has loaded has worked for a while."""
     [engine] = psutil.Process(process.pid).children()
     loaded = engine.cpu_times().user
     wait_until(lambda: engine.cpu_times().user > loaded + BUSY_S, "an answer in the making")
 
 
-def wait_until_waiting_for_more(process: subprocess.Popen[bytes]) -> None:
+def wait_until_asleep(pid: int) -> None:
+    """Wait until a command waits for something.
+
+    Python looks for signals before it goes to sleep, and one that comes in between does not wake
+    it: nobody's fingers are that quick, but a test is.
+    """
+    sleeper = psutil.Process(pid)
+    wait_until(lambda: sleeper.status() == psutil.STATUS_SLEEPING, "a command that waits")
+
+
+def wait_until_waiting_for_more(process: Process[bytes]) -> None:
     """Wait until a command has read all of its standard input so far and sleeps for more."""
     assert process.stdin is not None
     pipe, reader = process.stdin.fileno(), psutil.Process(process.pid)

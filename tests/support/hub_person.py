@@ -7,6 +7,7 @@ from pathlib import Path
 
 from support.command_line import SPECCHAT
 from support.local_hub import LocalHub
+from support.processes import Process
 
 DEADLINE_S = 60
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -61,9 +62,9 @@ class Person:
             timeout=DEADLINE_S,
         )
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> Process[str]:
         """A command that something will happen to."""
-        return subprocess.Popen(
+        return Process(
             [*SPECCHAT, *arguments],
             env=self.environment,
             stdin=subprocess.DEVNULL,

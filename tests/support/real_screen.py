@@ -2,7 +2,6 @@
 
 import os
 import pty
-import subprocess
 import termios
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import Self
 import pyte
 
 from support.command_line import SPECCHAT
+from support.processes import Process
 
 DEADLINE_S = 60.0
 """How long a real model may take for a few tokens on a busy machine."""
@@ -57,7 +57,7 @@ class RealScreen:
         self._pieces: list[tuple[float, bytes]] = []
         """What came, and when."""
         self.started = time.perf_counter()
-        self.process = subprocess.Popen(
+        self.process = Process(
             [*SPECCHAT, *arguments],
             stdin=theirs,
             stdout=theirs,

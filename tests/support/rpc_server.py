@@ -14,6 +14,7 @@ import psutil
 
 from specchat.llama.library import open_library
 from support.engine_process import wait_until
+from support.processes import Process
 
 SERVE = (sys.executable, "-m", "support.rpc_server")
 TESTS = Path(__file__).parents[1]
@@ -23,7 +24,7 @@ TESTS = Path(__file__).parents[1]
 class RpcServer:
     """A server's process and where it listens."""
 
-    def __init__(self, process: subprocess.Popen[bytes], address: str) -> None:
+    def __init__(self, process: Process[bytes], address: str) -> None:
         self.address = address
         self._process = process
 
@@ -50,14 +51,11 @@ def running_rpc_server(memory_bytes: int | None = None) -> Iterator[RpcServer]:
         port = free.getsockname()[1]
     address = f"127.0.0.1:{port}"
     limit = () if memory_bytes is None else (str(memory_bytes),)
-    with subprocess.Popen(
+    with Process[bytes](
         [*SERVE, address, *limit], cwd=TESTS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
-        try:
-            wait_until(lambda: _listens(port), f"a server at {address}")
-            yield RpcServer(process, address)
-        finally:
-            process.kill()
+        wait_until(lambda: _listens(port), f"a server at {address}")
+        yield RpcServer(process, address)
 
 
 def _listens(port: int) -> bool:

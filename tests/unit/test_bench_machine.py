@@ -1,7 +1,6 @@
 """When a machine counts as busy, and what is told of it."""
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import pytest
 from specchat import neighbours
 from specchat.bench.machine import Before, machine_facts, quietness
 from specchat.neighbours import Watch
+from support.processes import Process
 
 
 @pytest.fixture
@@ -76,9 +76,8 @@ def test_a_plain_rate_that_drifts_over_ten_per_cent_counts(
 @pytest.fixture
 def worker() -> Iterator[int]:
     """Another process that works without a pause."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+    with Process([sys.executable, "-c", "while True: pass"]) as process:
         yield process.pid
-        process.kill()
 
 
 def test_the_time_of_our_own_processes_is_not_that_of_others(

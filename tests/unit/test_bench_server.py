@@ -22,6 +22,7 @@ from specchat.engine.protocol import Plan
 from specchat.speculation.settings import SamplingSettings
 from support import scripted_llama_server as scripted
 from support.engine_process import is_gone, wait_until
+from support.processes import Process
 
 HELP = """----- common params -----
 
@@ -236,9 +237,7 @@ async def main():
     await asyncio.sleep(60)
 asyncio.run(main())
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
-    ) as bench:
+    with Process([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as bench:
         assert bench.stdout is not None
         pid = int(bench.stdout.readline())
         assert not is_gone(pid)

@@ -17,10 +17,11 @@ from hypothesis import strategies as some
 
 from specchat.hub.library import asked_wait_s
 from specchat.pairing.catalog import CatalogPair, read_catalog
-from support.command_line import SPECCHAT, next_piece, terminal
+from support.command_line import SPECCHAT, next_piece, terminal, wait_until_asleep
 from support.engine_process import wait_until
 from support.hub_person import DEADLINE_S, Person
 from support.local_hub import COMMIT, LocalHub, LocalRepository, sha256
+from support.processes import Process
 
 REPO = "maker/Tiny-GGUF"
 SIZE = 600_000
@@ -336,7 +337,7 @@ def test_a_disk_that_takes_no_more_is_a_sentence_and_keeps_what_came(
     assert 200_000 <= person.blobs()[f"{sha256(Q4)}.incomplete"] < len(Q4)
 
 
-def read_until_waiting(process: subprocess.Popen[str]) -> str:
+def read_until_waiting(process: Process[str]) -> str:
     """What a pull says up to the sentence that it waits."""
     assert process.stderr is not None
     said = []
@@ -494,7 +495,7 @@ def test_a_pair_brings_its_target_and_its_head(hub: LocalHub, person: Person, ty
 def test_on_a_terminal_it_asks(hub: LocalHub, person: Person, answer: bytes, pulled: bool) -> None:
     shown = b""
     with terminal() as (ours, theirs):
-        with subprocess.Popen(
+        with Process(
             [*SPECCHAT, "pull", f"{REPO}:Q4_K_M"],
             env=person.environment,
             stdin=theirs,
@@ -521,7 +522,7 @@ def test_ctrl_c_before_the_download_ends_quietly(
     hub.faults.refuse_api = [(429, {"Retry-After": "60"})] if moment == "listing" else []
     shown = b""
     with terminal() as (ours, theirs):
-        with subprocess.Popen(
+        with Process(
             [*SPECCHAT, "pull", f"{REPO}:Q4_K_M"],
             env=person.environment,
             stdin=theirs,
@@ -530,6 +531,7 @@ def test_ctrl_c_before_the_download_ends_quietly(
         ) as process:
             while b"[Y/n]" not in shown and b"as it asks" not in shown:
                 shown += next_piece(ours)
+            wait_until_asleep(process.pid)
             process.send_signal(signal.SIGINT)
             process.wait(DEADLINE_S)
         shown += next_piece(ours)

@@ -20,6 +20,7 @@ from specchat.chat import database
 from specchat.chat.database import StoreProblem, UnusableStore
 from specchat.chat.migrations import APPLICATION_ID, MIGRATIONS, applied, migrate
 from specchat.chat.store import Store, open_store
+from support.processes import Process
 
 WRITER = Path(__file__).parents[1] / "support" / "writing_store.py"
 KILLS = 20
@@ -78,9 +79,9 @@ def questions(store: Store) -> set[str]:
     }
 
 
-def writer(path: Path, name: str) -> subprocess.Popen[str]:
+def writer(path: Path, name: str) -> Process[str]:
     """A program that has begun to show an answer."""
-    return subprocess.Popen(
+    return Process(
         [sys.executable, str(WRITER), str(path), name],
         stdout=subprocess.PIPE,
         text=True,
@@ -88,7 +89,7 @@ def writer(path: Path, name: str) -> subprocess.Popen[str]:
     )
 
 
-def killed_after(process: subprocess.Popen[str], seconds: float) -> list[str]:
+def killed_after(process: Process[str], seconds: float) -> list[str]:
     """What it had shown for longer than a second when it was killed."""
     assert process.stdout is not None
     first = process.stdout.readline()
