@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ from support.processes import Process
 
 WRITER = Path(__file__).parents[1] / "support" / "writing_store.py"
 KILLS = 20
+AT_ONCE = 4
+"""Programs that write to one file; more of them wait for each other and not for the person."""
 OLDEST_S = 1.0
 """Text that was shown longer ago has to be there."""
 NOBODY = 65534
@@ -80,7 +83,7 @@ def questions(store: Store) -> set[str]:
 
 
 def writer(path: Path, name: str) -> Process[str]:
-    """A program that has begun to show an answer."""
+    """A program that begins to show an answer."""
     return Process(
         [sys.executable, str(WRITER), str(path), name],
         stdout=subprocess.PIPE,
@@ -89,16 +92,15 @@ def writer(path: Path, name: str) -> Process[str]:
     )
 
 
-def killed_after(process: Process[str], seconds: float) -> list[str]:
-    """What it had shown for longer than a second when it was killed."""
-    assert process.stdout is not None
-    first = process.stdout.readline()
-    time.sleep(seconds)
-    process.kill()
-    killed_at = time.monotonic()
-    shown = first + process.stdout.read()
-    process.stdout.close()
-    process.wait()
+def killed_after(path: Path, name: str, seconds: float) -> list[str]:
+    """What a program had shown for longer than a second when it was killed."""
+    with writer(path, name) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(seconds)
+        process.kill()
+        killed_at = time.monotonic()
+        shown = first + process.stdout.read()
     whole = [line.split() for line in shown.splitlines() if line.endswith(".")]
     return [text for at, text in whole if float(at) < killed_at - OLDEST_S]
 
@@ -107,9 +109,9 @@ def test_killed_programs_lose_no_text_older_than_a_second(path: Path) -> None:
     draw = random.Random(5)
     names = [f"writer-{number}" for number in range(KILLS)]
     seconds = [draw.uniform(1.1, 1.8) for _ in names]
-    writers = [writer(path, name) for name in names]
-    with ThreadPoolExecutor(KILLS) as pool:
-        expected = dict(zip(names, pool.map(killed_after, writers, seconds), strict=True))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        shown = pool.map(killed_after, repeat(path), names, seconds)
+        expected = dict(zip(names, shown, strict=True))
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -241,15 +243,12 @@ def test_a_program_that_never_lets_go_of_the_file_is_not_waited_for_long(path: P
 
 
 def test_an_answer_of_a_program_that_still_runs_is_left_alone(path: Path) -> None:
-    process = writer(path, "slow")
-    assert process.stdout is not None
-    process.stdout.readline()
-    store = Store.open(path)
-    state = store.load(store.conversations()[0].id).path[1].state
-    store.close()
-    process.kill()
-    process.stdout.close()
-    process.wait()
+    with writer(path, "slow") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        store = Store.open(path)
+        state = store.load(store.conversations()[0].id).path[1].state
+        store.close()
 
     assert state == "writing"
 
