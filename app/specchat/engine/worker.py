@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import BinaryIO
 
 from specchat.engine.machine import examine
+from specchat.engine.outbox import Outbox
 from specchat.engine.protocol import (
     Devices,
     Event,
@@ -67,7 +68,7 @@ class Worker:
     def __init__(self, commands: BinaryIO, events: BinaryIO) -> None:
         self._commands = commands
         self._events = events
-        self._outbox: SimpleQueue[Callable[[], Event]] = SimpleQueue()
+        self._outbox = Outbox()
         self._queue: SimpleQueue[Load | Generate | Devices] = SimpleQueue()
         self._library: Library = open_library()
         self._library.log.echo = sys.stderr
@@ -129,9 +130,7 @@ class Worker:
     def _write(self) -> None:
         """Beside the decoding, so that neither making an event nor a slow reader holds it up."""
         try:
-            while True:
-                self._events.write(encode_frame(self._outbox.get()()))
-                self._events.flush()
+            self._outbox.write_to(self._events)
         except BrokenPipeError:  # the parent is gone
             os._exit(0)
         except Exception:  # nothing more could be told: end as any other fault does
