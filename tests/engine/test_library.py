@@ -23,7 +23,6 @@ from specchat.llama.library import (
     LEVEL_CONTINUE,
     LEVEL_ERROR,
     LEVEL_WARNING,
-    SPINS,
     AbortFlag,
     Library,
     LogRing,
@@ -31,6 +30,7 @@ from specchat.llama.library import (
     open_library,
 )
 from specchat.llama.model import Model
+from specchat.neighbours import POLITE
 from support.aborting import AbortInside
 from support.gguf_models import byte_ids, random_table, write_bigram
 
@@ -160,7 +160,7 @@ print(*[os.environ.get(name) for name in names])
 
 
 def test_waiting_threads_spin_for_a_moment_and_then_leave_the_cpu_to_others() -> None:
-    assert fresh_python(WAIT_POLICY).split() == ["passive", SPINS, "1"]
+    assert fresh_python(WAIT_POLICY).split() == [*POLITE.values(), "1"]
 
 
 def test_a_wait_policy_that_the_person_has_set_stays() -> None:

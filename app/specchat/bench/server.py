@@ -16,6 +16,7 @@ import msgspec
 
 from specchat.bench.problems import ServerProblem
 from specchat.bench.server_http import Completion, ServerHttp, Wanted
+from specchat.neighbours import POLITE
 from specchat.paths import log_folder
 
 HELP_TIMEOUT_S = 30.0
@@ -191,7 +192,7 @@ class Server:
                 stdout=log,
                 stderr=log,
                 # The same as the engine has.
-                env={"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000", **os.environ},
+                env={**POLITE, **os.environ},
                 start_new_session=True,
             )
         server = cls(process, port, log_path)

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, TextIO
 
 from specchat.errors import LibraryProblem
+from specchat.neighbours import POLITE
 
 PACKAGE, BINDINGS = "llama_cpp", "llama_cpp.llama_cpp"
 
@@ -24,10 +25,6 @@ LEVEL_WARNING = 3
 LEVEL_ERROR = 4
 LEVEL_CONTINUE = 5
 """`enum ggml_log_level` of the pinned version (ggml.h); llama-cpp-python's own table is older."""
-
-SPINS = "10000"
-"""How often a waiting OpenMP thread looks before it sleeps: some 0.1 ms, a few times what the
-threads of a decode wait for each other."""
 
 NEEDED = {
     "libcudart": "NVIDIA's CUDA toolkit or its runtime libraries",
@@ -111,11 +108,8 @@ def open_library() -> Library:
     Raises:
         LibraryProblem: it is missing, cannot be loaded, or its structs have another layout.
     """
-    if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
-        # Threads that sleep at once make a decode three times as long on an idle machine; ones
-        # that spin on, a hundred times as long beside one busy neighbour. Spin briefly, then sleep.
-        os.environ["OMP_WAIT_POLICY"] = "passive"
-        os.environ["GOMP_SPINCOUNT"] = SPINS
+    if not POLITE.keys() & os.environ.keys():
+        os.environ.update(POLITE)
     # An assertion in ggml would fork a debugger otherwise.
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")
     try:
