@@ -102,7 +102,6 @@ async def rates(model: Path, tokens: int) -> tuple[float, float]:
     """Medians of the decode rate, tok/s, in the screen and without one, turn by turn."""
     shown: list[float] = []
     headless: list[float] = []
-    before = len(stored_rates())
     client = await EngineClient.start()
     await client.send(Load(Pair(str(model)), Plan(n_ctx=2048, measure_costs=False)))
     events = client.events()
@@ -117,6 +116,7 @@ async def rates(model: Path, tokens: int) -> tuple[float, float]:
     with RealScreen("--target", str(model), "--ctx", "2048", *options) as screen:
         screen.wait_for("Ready.")
         screen.is_watched = False
+        [engine] = psutil.Process(screen.process.pid).children()
 
         async def without() -> None:
             await client.send(request)
@@ -133,8 +133,7 @@ async def rates(model: Path, tokens: int) -> tuple[float, float]:
             screen.type(QUESTION)
             time.sleep(SETTLES_S)
             screen.press("enter")
-            while len(stored_rates()) <= before + len(shown):
-                time.sleep(SETTLES_S)
+            wait_until_idle(engine)
             shown.append(stored_rates()[-1])
 
         for turn in range(ANSWERS + 1):
@@ -146,6 +145,15 @@ async def rates(model: Path, tokens: int) -> tuple[float, float]:
                 await without()
     await client.close()
     return statistics.median(shown[1:]), statistics.median(headless[1:])  # the first warms up
+
+
+def wait_until_idle(engine: psutil.Process) -> None:
+    """Wait for the end of an answer: looking into the store for it would take the machine from
+    the model."""
+    used, before = 0.0, -1.0
+    while used != before:
+        time.sleep(SETTLES_S)
+        used, before = seconds_of([engine]), used
 
 
 def stored_rates() -> list[float]:

@@ -88,7 +88,12 @@ async def ask_and_wait(pilot: Pilot[None], question: str) -> None:
     answers = len(app.query(Answer))
     await ask(pilot, question)
     await wait_until(pilot, lambda: len(app.query(Answer)) > answers and app.state == "ready")
-    await wait_until(pilot, lambda: not tails(pilot))
+    await until_drawn(pilot)
+
+
+async def until_drawn(pilot: Pilot[None]) -> None:
+    """Wait until every answer that has ended is there as Markdown."""
+    await wait_until(pilot, lambda: not any(each.is_waiting for each in pilot.app.query(Answer)))
 
 
 def screen(pilot: Pilot[None]) -> SpecchatApp:

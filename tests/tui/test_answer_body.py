@@ -64,7 +64,7 @@ def marked(body: AnswerBody) -> Sequence[tuple[str, str]]:
 
 async def test_an_answer_without_thinking_is_markdown() -> None:
     async with Body(ended("Yes, **so**.\n\n- one\n")).run_test() as pilot:
-        await until_markdown(pilot, "Yes, **so**.", "- one")
+        await until_markdown(pilot, "Yes, **so**.\n\n- one")
         assert lines(pilot) == []
 
 
@@ -132,7 +132,7 @@ async def test_text_written_before_the_answer_is_on_screen_is_not_lost() -> None
     async with Body(body).run_test() as pilot:
         body.write("Two.")
         body.finish()
-        await until_markdown(pilot, "One.", "Two.")
+        await until_markdown(pilot, "One.\n\nTwo.")
 
 
 def tokens(*parts: tuple[int, Origin]) -> Tokens:

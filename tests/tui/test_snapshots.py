@@ -126,7 +126,7 @@ async def unfolded(pilot: Pilot[None]) -> None:
     """The thinking of an answer is shown."""
     await answered(pilot)
     pilot.app.query_one(ThoughtLine).action_fold()
-    await wait_until(pilot, lambda: len(pilot.app.query("Thought Markdown")) == 2)
+    await wait_until(pilot, lambda: len(pilot.app.query("Thought MarkdownBlock")) == 2)
 
 
 async def at_a_round(pilot: Pilot[None]) -> None:

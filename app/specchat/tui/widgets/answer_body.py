@@ -12,6 +12,7 @@ from specchat.chat.parts import NOTHING, PartFigures
 from specchat.chat.reasoning import Kind, Splitter, tags_named
 from specchat.chat.tokens import Tokens
 from specchat.tui.origins import legend, origin_content
+from specchat.tui.widgets.steady import LaidOutOnce
 from specchat.tui.widgets.streaming_markdown import StreamingMarkdown
 from specchat.tui.widgets.thought import Thought
 from specchat.tui.wording import visible
@@ -22,7 +23,7 @@ NOT_KEPT = "Where the tokens of this answer came from was not kept."
 GetTokens = Callable[[], Tokens | None]
 
 
-class AnswerBody(Vertical):
+class AnswerBody(Vertical, LaidOutOnce):
     """Shows text as it comes.
 
     Args:

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.messages import Beyond, Said, Side
+from specchat.tui.widgets.steady import LaidOutOnce
 
 
 class Held(NamedTuple):
@@ -20,7 +21,7 @@ class Held(NamedTuple):
     line: int
 
 
-class ChatView(VerticalScroll):
+class ChatView(VerticalScroll, LaidOutOnce):
     """Follows the newest text, unless the person has scrolled up to read.
 
     Where not all messages are on screen, a line at that end says so, and asks for more of them

@@ -5,7 +5,10 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.widgets import Markdown, Static
+from textual.widgets._markdown import MarkdownParagraph
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+
+from specchat.tui.widgets.steady import LaidOutOnce
 
 COPY, COPIED = "copy", "copied"
 COPIED_S = 2.0
@@ -38,10 +41,16 @@ class CodeBlock(MarkdownFence):
         yield from super().compose()
 
 
-class AnswerMarkdown(Markdown):
+class Paragraph(MarkdownParagraph, LaidOutOnce):
+    """What most of an answer is."""
+
+
+class AnswerMarkdown(Markdown, LaidOutOnce):
     """Markdown whose code can be copied."""
 
     def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
-        """Code in blocks of ours."""
+        """Code and paragraphs in blocks of ours."""
         block = super().get_block_class(block_name)
+        if block is MarkdownParagraph:
+            return Paragraph
         return CodeBlock if block is MarkdownFence else block

@@ -24,6 +24,7 @@ from specchat.tui.widgets.answer_body import AnswerBody, GetTokens
 from specchat.tui.widgets.code_block import CodeBlock
 from specchat.tui.widgets.defined import Defined
 from specchat.tui.widgets.long_text import LongText
+from specchat.tui.widgets.steady import LaidOutOnce
 from specchat.tui.wording import SEPARATOR, figures_shown, visible
 
 Wish = Literal[
@@ -53,7 +54,7 @@ ENDED: dict[State, str] = {
 }
 
 
-class Said(Horizontal, can_focus=True):
+class Said(Horizontal, LaidOutOnce, can_focus=True):
     """A message on screen. With the focus on it, keys do something with it.
 
     Args:

@@ -20,7 +20,7 @@ from specchat.tui.definitions import figure
 from specchat.tui.memory_lines import main_share, memory_text, total_bytes
 from specchat.tui.rate_history import MINUTE_S, RateHistory
 from specchat.tui.widgets.defined import Defined
-from specchat.tui.widgets.steady import put
+from specchat.tui.widgets.steady import is_drawn, put
 from specchat.tui.wording import (
     KIND_WORDS,
     SEPARATOR,
@@ -32,7 +32,7 @@ from specchat.tui.wording import (
     tokens,
 )
 
-REFRESHES_PER_SECOND = 4
+REFRESHES_PER_SECOND = 2
 BAR_WIDTH = 14
 KIND_BAR_WIDTH = 12
 WIDTH = 26
@@ -161,6 +161,8 @@ class SpeculationPanel(Defined):
 
     def draw(self) -> None:
         """The same figures, in the room that there is now."""
+        if not is_drawn(self):
+            return
         figures = self._live.figures
         if figures is None or not figures.rounds:
             text = _preview(self._live)
@@ -207,6 +209,8 @@ class SpeculationLine(Defined):
     def show(self, live: LiveFigures) -> None:
         """Draw the figures as they are now."""
         self._live = live
+        if not is_drawn(self):
+            return
         figures = live.figures
         if figures is None or not figures.rounds:
             text = Content.styled("speculation: figures come with the answer", _MUTED)

@@ -1,7 +1,13 @@
 """Text that changes often, without laying the whole screen out each time."""
 
 from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import Reactive
+from textual.widget import Widget
 from textual.widgets import Static
+
+STEP = 4
+"""Lines that text which keeps growing grows by at once."""
 
 
 def put(widget: Static, content: Content | str) -> None:
@@ -10,7 +16,51 @@ def put(widget: Static, content: Content | str) -> None:
 
     Laying out costs more than all else while an answer comes in: every line is drawn again.
     """
-    size = widget.content_size
     wrapped = Content(content) if isinstance(content, str) else content
-    height = wrapped.get_height(widget.styles.get_rules(), size.width) if size.width else -1
-    widget.update(wrapped, layout=widget.display and height != size.height)
+    changed = _lines(widget, wrapped) != widget.content_size.height
+    widget.update(wrapped, layout=widget.display and changed)
+
+
+def is_drawn(widget: Widget) -> bool:
+    """Whether it has a place on the screen. What is drawn without one makes Textual look for the
+    places of all widgets."""
+    return all(each.display for each in widget.ancestors_with_self if isinstance(each, Widget))
+
+
+def _lines(widget: Static, content: Content) -> int:
+    """How many lines it takes in the width that there is; -1 while there is none."""
+    width = widget.content_size.width
+    return content.get_height(widget.styles.get_rules(), width) if width else -1
+
+
+class LaidOutOnce(Widget):
+    """Textual lays the screen out once more for every widget whose size has changed. A scrollbar
+    that comes needs that, and asks for it itself."""
+
+    virtual_size = Reactive(Size(0, 0))
+
+
+class GrowingText(Static, LaidOutOnce):
+    """Text that grows at its end, with room for a few lines more. Empty it is not there."""
+
+    def show(self, text: str) -> None:
+        """Show this."""
+        if not self.show_in_place(text):
+            self.update(text)
+            self.display = bool(text)
+
+    def show_in_place(self, text: str) -> bool:
+        """Show this if the screen can stay laid out as it is; whether it could."""
+        lines = _lines(self, Content(text)) if text and self.display else -1
+        fits = lines > 0 and _full_steps(lines) == self.content_size.height
+        if fits:
+            self.update(text, layout=False)
+        return fits
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """In full steps."""
+        return _full_steps(super().get_content_height(container, viewport, width))
+
+
+def _full_steps(lines: int) -> int:
+    return -(-lines // STEP) * STEP

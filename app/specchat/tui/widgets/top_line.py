@@ -77,8 +77,8 @@ class TopLine(Horizontal):
             lacks = f", {left_out} left out" if left_out else ""
             text = f"context {tokens(used)} of {tokens(self._n_ctx)}{lacks}"
             if text != self._filled:
+                self._fill.update(text, layout=len(text) != len(self._filled))
                 self._filled = text
-                self._fill.update(text)
 
 
 def _names(target: str, draft: str | None) -> str:
