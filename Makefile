@@ -28,10 +28,11 @@ format: set-up-check ## let ruff tidy the code
 	.venv/bin/ruff check --fix-only --quiet
 	.venv/bin/ruff format
 
-bench: set-up-test ## measure rounds, stepping back, and the screen against its budgets
+bench: set-up-test ## measure rounds, stepping back, the screen, and threads that wait
 	PYTHONPATH=tests .venv/bin/python tests/benchmarks/round_overhead.py
 	PYTHONPATH=tests .venv/bin/python tests/benchmarks/sampled_rows.py
 	PYTHONPATH=tests .venv/bin/python tests/benchmarks/step_back_cost.py
+	PYTHONPATH=tests .venv/bin/python tests/benchmarks/waiting_threads.py
 	PYTHONPATH=tests .venv/bin/python tests/benchmarks/streaming_cost.py
 	PYTHONPATH=tests .venv/bin/python tests/benchmarks/screen.py
 
