@@ -19,6 +19,7 @@ from tui.screen_driver import (
     prompt,
     questions,
     tails,
+    until_drawn,
     until_ready,
     wait_until,
 )
@@ -82,7 +83,7 @@ async def test_text_shows_before_the_answer_ends_and_stop_keeps_it() -> None:
         assert app.state == "answering"
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.state == "ready")
-        await wait_until(pilot, lambda: not tails(pilot))
+        await until_drawn(pilot)
         assert "The first line.\nThe second line" in chat(pilot)
         assert notes(pilot)[0].startswith("stopped · 80% accepted")
         assert app.conversation.messages[-1].content == "The first line.\n\nThe second line"

@@ -21,7 +21,7 @@ from tui.screen_driver import (
     make_app,
     notes,
     panel,
-    tails,
+    until_drawn,
     until_ready,
     wait_until,
 )
@@ -63,7 +63,8 @@ async def open_again(pilot: Pilot[None]) -> None:
     assert key is not None
     await app.action_new_chat()
     await app.conversations.open(key)
-    await wait_until(pilot, lambda: len(app.query(Answer)) == 1 and not tails(pilot))
+    await wait_until(pilot, lambda: len(app.query(Answer)) == 1)
+    await until_drawn(pilot)
 
 
 def test_every_figure_of_an_answer_is_there_with_its_meaning() -> None:

@@ -25,6 +25,7 @@ from tui.screen_driver import (
     notes,
     prompt,
     tails,
+    until_drawn,
     until_ready,
     wait_until,
 )
@@ -72,7 +73,8 @@ async def until_answered(pilot: Pilot[None], n_messages: int) -> None:
     """Wait until so many messages of the conversation are kept and none is being written."""
     app = pilot.app
     assert isinstance(app, SpecchatApp)
-    await wait_until(pilot, lambda: app.state == "ready" and not tails(pilot))
+    await wait_until(pilot, lambda: app.state == "ready")
+    await until_drawn(pilot)
     assert len(kept()) == n_messages
 
 

@@ -32,6 +32,7 @@ from tui.screen_driver import (
     prompt,
     screen,
     tails,
+    until_drawn,
     until_ready,
     wait_until,
     world_of,
@@ -90,7 +91,7 @@ async def crashed(pilot: Pilot[None]) -> None:
     await ask(pilot, "How does it work?")
     await wait_until(pilot, lambda: tails(pilot) == ["The second line"])
     screen(pilot).hear(CRASH)
-    await wait_until(pilot, lambda: not tails(pilot))
+    await until_drawn(pilot)
 
 
 async def set_up(pilot: Pilot[None]) -> None:

@@ -10,7 +10,7 @@ from specchat.tui.transcript import MOST, PAGE
 from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.messages import Beyond, Said
 from specchat.tui.widgets.thought import Thought
-from tui.screen_driver import ask, make_app, prompt, tails, until_ready, wait_until
+from tui.screen_driver import ask, make_app, prompt, until_drawn, until_ready, wait_until
 
 
 def said(pilot: Pilot[None]) -> list[Said]:
@@ -102,7 +102,8 @@ async def test_only_what_is_near_a_hit_is_on_screen_and_the_rest_comes_both_ways
         prompt(pilot).focus()
         await ask(pilot, "and now?")
         await wait_until(pilot, lambda: len(app.conversation.path) == 602)
-        await wait_until(pilot, lambda: app.state == "ready" and not tails(pilot))
+        await wait_until(pilot, lambda: app.state == "ready")
+        await until_drawn(pilot)
         assert len(said(pilot)) == PAGE
         assert len(json.loads(app.conversation.path[-1].text.strip("`"))) == 601
 

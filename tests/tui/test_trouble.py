@@ -32,6 +32,7 @@ from tui.screen_driver import (
     questions,
     screen,
     tails,
+    until_drawn,
     until_ready,
     wait_until,
 )
@@ -86,7 +87,7 @@ async def test_an_engine_that_leaves_by_itself() -> None:
         app = await until_ready(pilot)
         await ask(pilot, "first")
         await wait_until(pilot, lambda: app.state == "broken")
-        await wait_until(pilot, lambda: not tails(pilot))
+        await until_drawn(pilot)
         assert "Before the end" in chat(pilot)
         assert "code 3" in cards(pilot)[0]
 
@@ -186,6 +187,7 @@ async def test_an_answer_that_fails_midway_keeps_its_text() -> None:
         app = await until_ready(pilot)
         await ask(pilot, "first")
         await wait_until(pilot, lambda: app.state == "ready" and bool(cards(pilot)))
+        await until_drawn(pilot)
         assert "Half of it" in chat(pilot)
         assert notes(pilot)[0].startswith("cut off")
         await ask_and_wait(pilot, "second")

@@ -65,6 +65,8 @@ NOTHING_GIVEN: Mapping[str, Any] = {}
 
 AGEING_S = 5.0
 """Seconds after which it is looked how old the figures are, while nothing else happens."""
+SAVES_PER_SECOND = 4
+"""How often it is looked whether text of an answer is old enough to be saved."""
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the panel folds to a line."""
@@ -140,7 +142,10 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
     def on_mount(self) -> None:
         """Load, or ask what to load; the person can write meanwhile."""
         self._preferences.begin(self._prompt)
-        self._beat = self.set_interval(1 / REFRESHES_PER_SECOND, self._on_beat, pause=True)
+        self._beats = (
+            self.set_interval(1 / SAVES_PER_SECOND, self.conversation.flush, pause=True),
+            self.set_interval(1 / REFRESHES_PER_SECOND, self._readouts.show_figures, pause=True),
+        )
         self.set_interval(AGEING_S, self._readouts.show_speculation)
         self.run_worker(
             watch_machine(self._world.read_conditions, self._readouts.heed), group="machine"
@@ -370,9 +375,11 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
         self._readouts.show_setup(in_force(self._pane.answers))
         self.refresh_bindings()
         if self.state == "answering":
-            self._beat.resume()
+            for beat in self._beats:
+                beat.resume()
         else:
-            self._beat.pause()
+            for beat in self._beats:
+                beat.pause()
             self._readouts.show_figures()
 
     # Helpers
@@ -397,8 +404,3 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
         self._readouts.begin(self._loader.choice.load.pair)
         self._pane.engine_is("loading")
         self._prompt.focus()
-
-    def _on_beat(self) -> None:
-        """While an answer is written."""
-        self.conversation.flush()
-        self._readouts.show_figures()

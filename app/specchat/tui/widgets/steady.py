@@ -34,8 +34,11 @@ def _lines(widget: Static, content: Content) -> int:
 
 
 class LaidOutOnce(Widget):
-    """Textual lays the screen out once more for every widget whose size has changed. A scrollbar
-    that comes needs that, and asks for it itself."""
+    """A second base, for what changes its size while an answer comes in.
+
+    Textual lays the screen out once more after every change of a size. A scrollbar that comes
+    needs that, and asks for it itself.
+    """
 
     virtual_size = Reactive(Size(0, 0))
 
