@@ -31,6 +31,7 @@ from tui.screen_driver import (
     chat,
     make_app,
     questions,
+    until_drawn,
     until_ready,
     wait_until,
 )
@@ -453,6 +454,7 @@ async def test_specchat_continues_with_the_conversation_that_was_used_last(chats
     app = make_app("echo", store=lambda: chats.store, resume=True)
     async with app.run_test(size=WIDE) as pilot:
         await until_ready(pilot)
+        await until_drawn(pilot)
         assert app.conversation.key == keys[0]
         assert "A lens turns before a lamp." in chat(pilot)
 

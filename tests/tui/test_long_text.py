@@ -2,6 +2,7 @@
 
 from textual.pilot import Pilot
 
+from specchat.tui.widgets.chat_view import ChatView
 from specchat.tui.widgets.long_text import LongText
 from specchat.tui.widgets.messages import Question
 from tui.screen_driver import WIDE, make_app, prompt, questions, until_ready, wait_until
@@ -27,7 +28,9 @@ async def test_a_long_message_is_unfolded_and_folded_again() -> None:
         pilot.app.query_one(Question).focus()
         await pilot.press("enter")
         assert shown(pilot) == LONG
-        await pilot.click(LongText)
+        pilot.app.query_one(ChatView).scroll_home(animate=False)
+        await pilot.pause()
+        assert await pilot.click(LongText, offset=(1, 1))
         assert shown(pilot).split("\n") == lines
 
 
