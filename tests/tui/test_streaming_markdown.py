@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Markdown
 
 from specchat.tui.widgets.steady import STEP, GrowingText
-from specchat.tui.widgets.streaming_markdown import StreamingMarkdown
+from specchat.tui.widgets.streaming_markdown import FEEDS_PER_SECOND, StreamingMarkdown
 from tui.screen_driver import wait_until
 
 
@@ -62,6 +63,22 @@ async def test_at_the_end_all_of_it_is_markdown_and_no_room_is_left() -> None:
         await wait_until(pilot, lambda: text(pilot).is_complete)
         assert not tail(pilot).display
         assert markdown(pilot) == ["A *block*.", "And"]
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["kept", "came in"])
+async def test_once_it_has_ended_it_costs_nothing(
+    monkeypatch: pytest.MonkeyPatch, is_kept: bool
+) -> None:
+    async with OneAnswer().run_test() as pilot:
+        if not is_kept:
+            await write(pilot, "An answer.", "An answer.")
+        text(pilot).write("More.")
+        text(pilot).finish()
+        await wait_until(pilot, lambda: text(pilot).is_complete)
+        calls: list[object] = []
+        monkeypatch.setattr(GrowingText, "update", lambda *_, **__: calls.append(1))
+        await pilot.pause(3 / FEEDS_PER_SECOND)
+        assert calls == []
 
 
 async def test_blocks_that_end_together_are_one_piece_but_long_lists_stay_cut() -> None:

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from specchat.tui.widgets.card import Card
 from specchat.tui.widgets.messages import Beyond, Said, Side
-from specchat.tui.widgets.steady import LaidOutOnce
+from specchat.tui.widgets.steady import LaidOutOnce, drawn_together
 
 
 class Held(NamedTuple):
@@ -59,7 +59,7 @@ class ChatView(VerticalScroll, LaidOutOnce):
             earlier: how many messages there are before the first one.
             later: how many there are after the last one.
         """
-        with self.app.batch_update():
+        with drawn_together(self):
             self.clear()
             self.add(*messages)
             self._tell("earlier", earlier)
@@ -73,7 +73,7 @@ class ChatView(VerticalScroll, LaidOutOnce):
         """
         above = side == "earlier"
         self._hold_view()
-        with self.app.batch_update():
+        with drawn_together(self):
             if above:
                 self.mount_all(messages, before=self.said[0])
                 self.said[:0] = messages
@@ -86,7 +86,7 @@ class ChatView(VerticalScroll, LaidOutOnce):
         """Take so many messages away at an end; there are `beyond` then that are not on screen."""
         cut = slice(count) if side == "earlier" else slice(len(self.said) - count, None)
         self._hold_view()
-        with self.app.batch_update():
+        with drawn_together(self):
             for old in self.said[cut]:
                 old.remove()
             del self.said[cut]

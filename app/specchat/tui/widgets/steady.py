@@ -1,5 +1,8 @@
 """Text that changes often, without laying the whole screen out each time."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import Reactive
@@ -19,6 +22,14 @@ def put(widget: Static, content: Content | str) -> None:
     wrapped = Content(content) if isinstance(content, str) else content
     changed = _lines(widget, wrapped) != widget.content_size.height
     widget.update(wrapped, layout=widget.display and changed)
+
+
+@contextmanager
+def drawn_together(widget: Widget) -> Iterator[None]:
+    """Draw what changes in this block all at once, at its end: Textual waits for the next event."""
+    with widget.app.batch_update():
+        yield
+    widget.screen.check_idle()
 
 
 def is_drawn(widget: Widget) -> bool:

@@ -4,19 +4,23 @@ import time
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.timer import Timer
 
 from specchat.tui.markdown_blocks import MarkdownSplitter, Piece
 from specchat.tui.widgets.code_block import AnswerMarkdown
-from specchat.tui.widgets.steady import GrowingText, LaidOutOnce
+from specchat.tui.widgets.steady import GrowingText, LaidOutOnce, drawn_together
 from specchat.tui.wording import visible
 
 FEEDS_PER_SECOND = 5
 WAITS_S = 2.0
 """How long closed blocks may stay plain text."""
 
+KEPT_S = 0.1
+"""After which a kept answer is shown: what it stands among is drawn first."""
+
 
 class StreamingMarkdown(Vertical, LaidOutOnce):
-    """Shows text as it comes, ten times a second at most.
+    """Shows text as it comes, five times a second at most.
 
     Rendering Markdown anew for every token costs more than all else on the screen; a closed
     block is rendered once and never again. Laying the screen out for it is next, and so is done
@@ -32,6 +36,7 @@ class StreamingMarkdown(Vertical, LaidOutOnce):
         """Closed, and still part of the tail on screen."""
         self._mounted_at = 0.0
         """When blocks last became Markdown."""
+        self._timer: Timer | None = None
         self._finished = False
         self.is_complete = False
         """Whether it has ended and all of it is shown."""
@@ -41,9 +46,10 @@ class StreamingMarkdown(Vertical, LaidOutOnce):
 
     def on_mount(self) -> None:
         """Take in text at a steady pace until the answer has ended."""
-        self._timer = self.set_interval(1 / FEEDS_PER_SECOND, self._feed, name="feed")
         if self._finished:
-            self.finish()
+            self.set_timer(KEPT_S, self._feed)
+        else:
+            self._timer = self.set_interval(1 / FEEDS_PER_SECOND, self._feed, name="feed")
 
     def write(self, text: str) -> None:
         """Add text; it is shown at the next beat."""
@@ -52,7 +58,7 @@ class StreamingMarkdown(Vertical, LaidOutOnce):
     def finish(self) -> None:
         """Show all of it now, the tail as Markdown too. Nothing may be written afterwards."""
         self._finished = True
-        if self.is_mounted:
+        if self._timer is not None:
             self._timer.stop()
             self.call_later(self._feed)
 
@@ -73,7 +79,7 @@ class StreamingMarkdown(Vertical, LaidOutOnce):
         shown = [_markdown(piece) for piece in _joined(self._blocks) if piece.text.strip()]
         self._blocks.clear()
         self._mounted_at = time.monotonic()
-        with self.app.batch_update():
+        with drawn_together(self):
             await self.mount_all(shown, before=self._tail)
             self._tail.show(self._plain_text())
 
