@@ -372,6 +372,8 @@ class SpecchatApp(LetterApp, inherit_bindings=False):
     @on(ConversationPane.Changed)
     def show_state(self) -> None:
         """Keys and figures are those of what goes on now, and so is what holds."""
+        if not self.screen_stack:  # the program is being left
+            return
         self._readouts.show_setup(in_force(self._pane.answers))
         self.refresh_bindings()
         if self.state == "answering":

@@ -27,9 +27,10 @@ def put(widget: Static, content: Content | str) -> None:
 @contextmanager
 def drawn_together(widget: Widget) -> Iterator[None]:
     """Draw what changes in this block all at once, at its end: Textual waits for the next event."""
+    screen = widget.screen  # the program may be left meanwhile
     with widget.app.batch_update():
         yield
-    widget.screen.check_idle()
+    screen.check_idle()
 
 
 def is_drawn(widget: Widget) -> bool:
