@@ -102,6 +102,7 @@ async def rates(model: Path, tokens: int) -> tuple[float, float]:
     """Medians of the decode rate, tok/s, in the screen and without one, turn by turn."""
     shown: list[float] = []
     headless: list[float] = []
+    before = len(stored_rates())
     client = await EngineClient.start()
     await client.send(Load(Pair(str(model)), Plan(n_ctx=2048, measure_costs=False)))
     events = client.events()
@@ -134,7 +135,9 @@ async def rates(model: Path, tokens: int) -> tuple[float, float]:
             time.sleep(SETTLES_S)
             screen.press("enter")
             wait_until_idle(engine)
-            shown.append(stored_rates()[-1])
+            rates = stored_rates()
+            assert len(rates) == before + len(shown) + 1, "the answer has not come to its end"
+            shown.append(rates[-1])
 
         for turn in range(ANSWERS + 1):
             if turn % 2:

@@ -13,9 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from specchat.engine.client import EngineClient
-from specchat.engine.protocol import Failed, Finished, Generate, Load, Message, Pair, Plan
-from specchat.speculation.settings import SamplingSettings, SpeculationSettings
+from msgspec import structs
+
+from specchat.engine.protocol import Generate, Plan
+from specchat.neighbours import POLITE
+from specchat.speculation.settings import SpeculationSettings
+from support.engine_process import ask, load, running_engine
 from support.packaged import smollm2
 from support.processes import Process
 
@@ -24,6 +27,7 @@ NEIGHBOURS = {"alone": 0, "beside 6 % of a core": 6, "beside a busy core": 100}
 """Milliseconds of every 100 that the other program works."""
 TOKENS = {0: 150, 6: 150, 100: 60}
 TURNS = 5
+QUESTION = "Write a long story about a lighthouse."
 SETTLES_S = 0.2
 WORK = """
 import sys, time
@@ -47,36 +51,23 @@ def neighbour(milliseconds: int) -> Iterator[None]:
 
 async def rates(looks: int) -> list[float]:
     """The decode rate beside each neighbour, tok/s."""
-    os.environ |= {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": str(looks)}
-    client = await EngineClient.start()
-    await client.send(Load(Pair(str(smollm2())), Plan(n_ctx=1024, measure_costs=False)))
-    events = client.events()
+    os.environ |= POLITE | {"GOMP_SPINCOUNT": str(looks)}
+    async with running_engine() as engine:
+        await engine.send(load(smollm2(), plan=Plan(n_ctx=1024, measure_costs=False)))
+        await engine.answer(plainly(1, 60))  # warms up
+        found = []
+        for number, milliseconds in enumerate(NEIGHBOURS.values(), 2):
+            with neighbour(milliseconds):
+                await asyncio.sleep(SETTLES_S)
+                finished = await engine.answer(plainly(number, TOKENS[milliseconds]))
+                found.append(finished.figures.tokens_per_second or 0.0)
+        return found
 
-    async def rate(id: int, tokens: int) -> float:
-        await client.send(
-            Generate(
-                id=id,
-                conversation=(Message("user", "Write a long story about a lighthouse."),),
-                sampling=SamplingSettings(temperature=0),
-                speculation=SpeculationSettings(drafter="none"),
-                max_tokens=tokens,
-            )
-        )
-        async for event in events:
-            if isinstance(event, Failed):
-                raise SystemExit(event.message)
-            if isinstance(event, Finished):
-                return event.figures.tokens_per_second or 0.0
-        raise SystemExit("The engine has ended.")
 
-    await rate(1, 60)  # warms up
-    found = []
-    for number, milliseconds in enumerate(NEIGHBOURS.values(), 2):
-        with neighbour(milliseconds):
-            await asyncio.sleep(SETTLES_S)
-            found.append(await rate(number, TOKENS[milliseconds]))
-    await client.close()
-    return found
+def plainly(number: int, tokens: int) -> Generate:
+    """The question, answered without drafts."""
+    request = ask(number, QUESTION, max_tokens=tokens)
+    return structs.replace(request, speculation=SpeculationSettings(drafter="none"))
 
 
 async def main() -> None:

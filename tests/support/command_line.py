@@ -31,17 +31,15 @@ def specchat(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess
     )
 
 
-@contextmanager
-def running_specchat(*arguments: str, stdout: int = subprocess.PIPE) -> Iterator[Process[str]]:
-    """A command that runs until something happens to it; it is gone after the block."""
-    with Process(
+def running_specchat(*arguments: str, stdout: int = subprocess.PIPE) -> Process[str]:
+    """A command that runs until something happens to it; it is gone after its block."""
+    return Process(
         [*SPECCHAT, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
-        yield process
+    )
 
 
 def first_notice(process: Process[str]) -> str:

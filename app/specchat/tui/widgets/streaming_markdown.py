@@ -69,8 +69,8 @@ class StreamingMarkdown(Vertical, LaidOutOnce):
         if self._finished:
             self._blocks += self._splitter.close()
         waited = bool(self._blocks) and time.monotonic() - self._mounted_at > WAITS_S
-        in_place = not text or self._tail.show_in_place(self._plain_text())
-        if waited or self._finished or not in_place:
+        is_due = waited or self._finished
+        if is_due or (text and not self._tail.show_in_place(self._plain_text())):
             await self._mount_blocks()
         self.is_complete = self._finished
 
